@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "storage/file.h"
+#include "storage/result.h"
+#include "storage/unique_fd.h"
+
+namespace offsetfs::storage {
+
+// A source directory (a log directory, or a partition directory that was given alone) and what lies
+// below it. Paths are relative to it and never leave it: no symbolic link is followed at any depth
+// (openat2 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, or step by step with O_NOFOLLOW where a seccomp
+// profile forbids openat2), and only regular files are opened (O_NONBLOCK, then fstat), so that a
+// FIFO or a device can neither block nor act. Holds one descriptor. Any thread.
+class SourceDir {
+ public:
+  enum class Kind { kFile, kDirectory, kOther };  // kOther: symbolic link, FIFO, socket, device
+  struct Entry {
+    std::string_view name;  // valid during the call
+    Kind kind;
+  };
+
+  // `path` itself may be a symbolic link: the user typed it. kNotFound, kIo; kInvalid if it is no
+  // directory.
+  static Result<std::shared_ptr<const SourceDir>> open(const std::string& path,
+                                                       std::shared_ptr<const IoBackend> io);
+
+  // Calls `visit` for each entry of `below` ("" is the directory itself), in no order, without "."
+  // and "..", until it returns false.
+  Result<void> list(const std::string& below, const std::function<bool(const Entry&)>& visit) const;
+  // lstat. kNotFound if absent.
+  Result<FileInfo> info(const std::string& below) const;
+  // kNotFound if absent, kInvalid if no regular file, kIo otherwise (EACCES, EMFILE, ...).
+  Result<std::unique_ptr<File>> open_file(const std::string& below) const;
+  // The whole of a small file. kTooLarge beyond `limit_bytes`.
+  Result<std::string> read_whole(const std::string& below, std::size_t limit_bytes) const;
+
+  // As the user gave it, and absolute with links resolved (to compare with a mount point).
+  const std::string& path() const { return path_; }
+  const std::string& real_path() const { return real_path_; }
+  std::string name_of(const std::string& below) const;  // for messages
+  const std::shared_ptr<const IoBackend>& io() const { return io_; }
+
+ private:
+  SourceDir(UniqueFd fd, std::string path, std::string real_path,
+            std::shared_ptr<const IoBackend> io);
+
+  const UniqueFd fd_;
+  const std::string path_;
+  const std::string real_path_;
+  const std::shared_ptr<const IoBackend> io_;
+};
+
+}  // namespace offsetfs::storage
