@@ -1,0 +1,14 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace offsetfs::fs {
+
+enum class LogLevel { kInfo, kWarning, kError };
+
+// Where messages go. One call is one line, without its newline, control characters already escaped.
+// Called from any thread; empty: nobody listens.
+using LogSink = std::function<void(LogLevel, const std::string&)>;
+
+}  // namespace offsetfs::fs

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/result.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// How the kernel is to treat an open file; the meaning of libfuse's flags of the same names.
+struct OpenFlags {
+  bool keep_cache = false;   // what it cached of the file before is still right
+  bool direct_io = false;    // reads come as the reader makes them and are clipped at no size
+  bool nonseekable = false;  // a stream without positions
+};
+
+// One open file: what OPEN found, kept until RELEASE. It keeps alive all that its reads need, so
+// that retention does not take the bytes away from under it. Any thread, several at once.
+class OpenFile {
+ public:
+  virtual ~OpenFile() = default;
+
+  // The bytes at [position, position + size): fewer only at the end of the file. The view is into
+  // the file's own memory, or into `buffer` where the bytes had to be made; it is valid until
+  // `buffer` changes or the file is closed. kOutOfRange where what was open has been truncated
+  // away.
+  virtual storage::Result<storage::Bytes> read(std::uint64_t position, std::size_t size,
+                                               std::string& buffer) const = 0;
+
+  virtual OpenFlags flags() const { return {}; }
+};
+
+}  // namespace offsetfs::fs
