@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+// Variable-width integers: 7 bits a byte, low group first, the high bit says that more follow.
+//
+//   uv := unsigned, at most 5 bytes        vi := zigzag of 32 bits, at most 5 bytes
+//                                          vl := zigzag of 64 bits, at most 10 bytes
+//
+// Zigzag maps 0, -1, 1, -2 to 0, 1, 2, 3. Kafka's records use vi and vl; its flexible schemas use
+// uv. As in Kafka's reader, non-minimal forms are taken and bits beyond the width are dropped; a
+// last allowed byte that says "more follow" is refused.
+//
+// Every decoder reads from [at, end), returns where the next field begins, and null if the bytes
+// end too early or the number never does; then the out parameter holds nothing of use.
+//
+// Source: Kafka's ByteUtils.
+
+namespace offsetfs::storage {
+
+// The rare long form, out of line so that the common one stays small enough to be inlined.
+template <class Unsigned>
+const char* decode_long_varint(const char* at, const char* end, Unsigned& value);
+
+template <class Unsigned>
+inline const char* decode_raw_varint(const char* at, const char* end, Unsigned& value) {
+  if (at == end) [[unlikely]]
+    return nullptr;
+  const auto first = static_cast<unsigned char>(*at);
+  if (first < 0x80) [[likely]] {
+    value = first;
+    return at + 1;
+  }
+  if (end - at < 2) [[unlikely]]
+    return nullptr;
+  const auto second = static_cast<unsigned char>(at[1]);
+  if (second < 0x80) [[likely]] {
+    value = static_cast<Unsigned>(first & 0x7f) | static_cast<Unsigned>(second) << 7;
+    return at + 2;
+  }
+  return decode_long_varint(at, end, value);
+}
+
+inline const char* decode_uvarint(const char* at, const char* end, std::uint32_t& value) {
+  return decode_raw_varint(at, end, value);
+}
+
+inline const char* decode_varint(const char* at, const char* end, std::int32_t& value) {
+  std::uint32_t raw = 0;
+  at = decode_raw_varint(at, end, raw);
+  value = static_cast<std::int32_t>((raw >> 1) ^ (0U - (raw & 1)));
+  return at;
+}
+
+inline const char* decode_varlong(const char* at, const char* end, std::int64_t& value) {
+  std::uint64_t raw = 0;
+  at = decode_raw_varint(at, end, raw);
+  value = static_cast<std::int64_t>((raw >> 1) ^ (std::uint64_t{0} - (raw & 1)));
+  return at;
+}
+
+// Appends the minimal form.
+void append_uvarint(std::string& out, std::uint32_t value);
+void append_varint(std::string& out, std::int32_t value);
+void append_varlong(std::string& out, std::int64_t value);
+
+// How many bytes the minimal form takes.
+std::size_t varint_bytes(std::int32_t value);
+std::size_t varlong_bytes(std::int64_t value);
+
+}  // namespace offsetfs::storage
