@@ -1,0 +1,296 @@
+#include "fs/names.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "fs/decimal.h"
+#include "fs/range_expression.h"
+#include "fs/time_expression.h"
+#include "storage/segment_files.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::SegmentSuffix;
+
+// Names that never change: one row a name. `listed` follows "What is listed" in README's contract:
+// every record is met twice by a walk, not four times.
+struct FixedName {
+  NodeKind dir;
+  std::string_view name;
+  NodeKind kind;
+  Form form = Form::kRaw;
+  std::uint8_t number = 0;
+  bool listed = true;
+};
+
+constexpr std::uint8_t state(StateFile file) { return static_cast<std::uint8_t>(file); }
+
+constexpr FixedName kFixedNames[] = {
+    {NodeKind::kRoot, "README", NodeKind::kReadme},
+    {NodeKind::kRoot, "CACHEDIR.TAG", NodeKind::kCacheDirTag},
+    {NodeKind::kRoot, "problems.jsonl", NodeKind::kProblems},
+    {NodeKind::kRoot, "stats", NodeKind::kStats},
+    {NodeKind::kRoot, "topics", NodeKind::kTopics},
+
+    {NodeKind::kPartition, "README", NodeKind::kReadme},
+    {NodeKind::kPartition, "CACHEDIR.TAG", NodeKind::kCacheDirTag},
+    {NodeKind::kPartition, "active", NodeKind::kActiveLink},
+    {NodeKind::kPartition, "first", NodeKind::kFirstLink},
+    {NodeKind::kPartition, "first.json", NodeKind::kFirstLink, Form::kJson},
+    {NodeKind::kPartition, "last", NodeKind::kLastLink},
+    {NodeKind::kPartition, "last.json", NodeKind::kLastLink, Form::kJson},
+    {NodeKind::kPartition, "offsets", NodeKind::kOffsets},
+    {NodeKind::kPartition, "problems.jsonl", NodeKind::kProblems},
+    {NodeKind::kPartition, "records.jsonl", NodeKind::kPartitionStream, Form::kJsonl, 0, false},
+    {NodeKind::kPartition, "records.values", NodeKind::kPartitionStream, Form::kValues, 0, false},
+    {NodeKind::kPartition, "records.keys", NodeKind::kPartitionStream, Form::kKeys, 0, false},
+    {NodeKind::kPartition, "records.tsv", NodeKind::kPartitionStream, Form::kTsv, 0, false},
+    {NodeKind::kPartition, "seek", NodeKind::kSeek},
+    {NodeKind::kPartition, "segments", NodeKind::kSegments},
+    {NodeKind::kPartition, "state", NodeKind::kState},
+    {NodeKind::kPartition, "stats", NodeKind::kStats},
+    {NodeKind::kPartition, "time", NodeKind::kTime},
+
+    {NodeKind::kSegment, "records.jsonl", NodeKind::kSegmentStream, Form::kJsonl},
+    {NodeKind::kSegment, "records.values", NodeKind::kSegmentStream, Form::kValues, 0, false},
+    {NodeKind::kSegment, "records.keys", NodeKind::kSegmentStream, Form::kKeys, 0, false},
+    {NodeKind::kSegment, "records.tsv", NodeKind::kSegmentStream, Form::kTsv, 0, false},
+    {NodeKind::kSegment, "batches.jsonl", NodeKind::kSegmentBatches},
+    {NodeKind::kSegment, "index.tsv", NodeKind::kSegmentOffsetIndex},
+    {NodeKind::kSegment, "timeindex.tsv", NodeKind::kSegmentTimeIndex},
+    {NodeKind::kSegment, "txnindex.tsv", NodeKind::kSegmentTransactionIndex},
+    {NodeKind::kSegment, "producers.jsonl", NodeKind::kSegmentProducers},
+    {NodeKind::kSegment, "info.json", NodeKind::kSegmentInfo},
+    {NodeKind::kSegment, "damage.jsonl", NodeKind::kSegmentDamage},
+
+    {NodeKind::kState, "log_start_offset", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kLogStartOffset)},
+    {NodeKind::kState, "log_end_offset", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kLogEndOffset)},
+    {NodeKind::kState, "high_watermark", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kHighWatermark)},
+    {NodeKind::kState, "last_stable_offset", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kLastStableOffset)},
+    {NodeKind::kState, "recovery_point", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kRecoveryPoint)},
+    {NodeKind::kState, "cleaner_offset", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kCleanerOffset)},
+    {NodeKind::kState, "records", NodeKind::kStateFile, Form::kRaw, state(StateFile::kRecords)},
+    {NodeKind::kState, "topic", NodeKind::kStateFile, Form::kRaw, state(StateFile::kTopic)},
+    {NodeKind::kState, "partition", NodeKind::kStateFile, Form::kRaw, state(StateFile::kPartition)},
+    {NodeKind::kState, "topic_id", NodeKind::kStateFile, Form::kRaw, state(StateFile::kTopicId)},
+    {NodeKind::kState, "leader_epoch", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kLeaderEpoch)},
+    {NodeKind::kState, "leader_epochs.tsv", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kLeaderEpochs)},
+    {NodeKind::kState, "producers.tsv", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kProducers)},
+};
+
+Node child_of(const Node& dir, NodeKind kind, Form form, std::int64_t number) {
+  Node node;
+  node.kind = kind;
+  node.form = form;
+  node.partition = dir.partition;
+  node.number = number;
+  return node;
+}
+
+std::optional<Node> parse_fixed(const Node& dir, std::string_view name) {
+  const auto* const row = std::ranges::find_if(kFixedNames, [&](const FixedName& fixed) {
+    return fixed.dir == dir.kind && fixed.name == name;
+  });
+  if (row == std::end(kFixedNames)) return std::nullopt;
+  Node node = child_of(dir, row->kind, row->form, row->number);
+  if (dir.kind == NodeKind::kSegment) {
+    node.number = dir.number;
+    node.suffix = dir.suffix;
+  }
+  return node;
+}
+
+struct Suffix {
+  std::string_view text;
+  Form form;
+};
+constexpr Suffix kSuffixes[] = {
+    {".json", Form::kJson},   {".key", Form::kKey},   {".lookup", Form::kLookup},
+    {".jsonl", Form::kJsonl}, {".keys", Form::kKeys}, {".values", Form::kValues},
+    {".tsv", Form::kTsv},
+};
+
+std::string_view suffix_of(Form form) {
+  for (const Suffix& suffix : kSuffixes) {
+    if (suffix.form == form) return suffix.text;
+  }
+  return {};
+}
+
+// Cuts a known suffix off; what a time's fraction may end with is none.
+Form cut_suffix(std::string_view& name) {
+  for (const Suffix& suffix : kSuffixes) {
+    if (name.ends_with(suffix.text)) {
+      name.remove_suffix(suffix.text.size());
+      return suffix.form;
+    }
+  }
+  return Form::kRaw;
+}
+
+bool is_stream(Form form) {
+  return form == Form::kJsonl || form == Form::kValues || form == Form::kKeys || form == Form::kTsv;
+}
+
+Node text_child(const Node& dir, NodeKind kind, Form form, std::string_view text) {
+  Node node = child_of(dir, kind, form, 0);
+  node.text = text;
+  return node;
+}
+
+std::optional<Node> parse_offset(const Node& dir, std::string_view name) {
+  std::string_view stem = name;
+  const Form form = cut_suffix(stem);
+  if (is_stream(form)) {
+    if (!parse_range(stem)) return std::nullopt;
+    return text_child(dir, NodeKind::kRange, form, stem);
+  }
+  const auto offset = parse_canonical(stem);
+  if (!offset) return std::nullopt;
+  return child_of(dir, NodeKind::kRecord, form, *offset);
+}
+
+std::optional<Node> parse_seek(const Node& dir, std::string_view name) {
+  const Form form = cut_suffix(name);
+  const auto offset = parse_canonical(name);
+  if (!offset || (form != Form::kRaw && form != Form::kJson)) return std::nullopt;
+  return child_of(dir, NodeKind::kSeekLink, form, *offset);
+}
+
+// Only the spelling matters here; what `now` is decides nothing but a limit.
+bool is_time(std::string_view text) { return parse_time(text, storage::TimestampMs{}).has_value(); }
+
+std::optional<Node> parse_time_range(const Node& dir, Form form, std::string_view stem) {
+  const auto dots = stem.find("..");
+  if (dots == std::string_view::npos) return std::nullopt;
+  if (!is_time(stem.substr(0, dots)) || !is_time(stem.substr(dots + 2))) return std::nullopt;
+  return text_child(dir, NodeKind::kTimeRange, form, stem);
+}
+
+std::optional<Node> parse_time_name(const Node& dir, std::string_view name) {
+  const Form form = cut_suffix(name);
+  if (is_stream(form)) return parse_time_range(dir, form, name);
+  if (form == Form::kKey || !is_time(name)) return std::nullopt;
+  if (form == Form::kLookup) return text_child(dir, NodeKind::kTimeLookup, Form::kRaw, name);
+  return text_child(dir, NodeKind::kTimeLink, form, name);
+}
+
+constexpr std::size_t kBaseDigits = 20;
+
+constexpr std::array kSegmentSuffixes{SegmentSuffix::kNone, SegmentSuffix::kDeleted,
+                                      SegmentSuffix::kCleaned, SegmentSuffix::kSwap};
+
+std::string_view segment_suffix(SegmentSuffix suffix) {
+  switch (suffix) {
+    case SegmentSuffix::kNone: return "";
+    case SegmentSuffix::kDeleted: return ".deleted";
+    case SegmentSuffix::kCleaned: return ".cleaned";
+    case SegmentSuffix::kSwap: return ".swap";
+  }
+  return "";
+}
+
+std::optional<Node> parse_segment(const Node& dir, std::string_view name) {
+  if (name.size() < kBaseDigits) return std::nullopt;
+  const std::string_view digits = name.substr(0, kBaseDigits);
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  const auto base = parse_canonical(
+      digits.substr(std::min(digits.find_first_not_of('0'), kBaseDigits - 1)));  // "000...0" is "0"
+  if (!base) return std::nullopt;
+  for (const SegmentSuffix suffix : kSegmentSuffixes) {
+    if (name.substr(kBaseDigits) != segment_suffix(suffix)) continue;
+    Node node = child_of(dir, NodeKind::kSegment, Form::kRaw, *base);
+    node.suffix = static_cast<std::uint8_t>(suffix);
+    return node;
+  }
+  return std::nullopt;
+}
+
+std::optional<Node> parse_topic(const Node& dir, std::string_view name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
+      name.find('\0') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return text_child(dir, NodeKind::kTopic, Form::kRaw, name);
+}
+
+std::optional<Node> parse_topic_partition(const Node& dir, std::string_view name) {
+  const auto partition = parse_canonical(name);
+  if (!partition || *partition > INT32_MAX) return std::nullopt;
+  Node node = text_child(dir, NodeKind::kTopicPartition, Form::kRaw, dir.text);
+  node.number = *partition;
+  return node;
+}
+
+std::string print_segment(const Node& node) {
+  const std::string digits = std::to_string(node.number);
+  std::string name(kBaseDigits - std::min(digits.size(), kBaseDigits), '0');
+  name += digits;
+  name += segment_suffix(static_cast<SegmentSuffix>(node.suffix));
+  return name;
+}
+
+// The number tells names apart only where a directory has several of one kind.
+bool is_named_by(const Node& node, const FixedName& row) {
+  return row.kind == node.kind && row.form == node.form &&
+         (node.kind != NodeKind::kStateFile || row.number == node.number);
+}
+
+}  // namespace
+
+std::optional<Node> parse_name(const Node& dir, std::string_view name) {
+  switch (dir.kind) {
+    case NodeKind::kOffsets: return parse_offset(dir, name);
+    case NodeKind::kSeek: return parse_seek(dir, name);
+    case NodeKind::kTime: return parse_time_name(dir, name);
+    case NodeKind::kSegments: return parse_segment(dir, name);
+    case NodeKind::kTopics: return parse_topic(dir, name);
+    case NodeKind::kTopic: return parse_topic_partition(dir, name);
+    default: return parse_fixed(dir, name);
+  }
+}
+
+std::string print_name(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::kRecord:
+    case NodeKind::kSeekLink: return std::to_string(node.number).append(suffix_of(node.form));
+    case NodeKind::kRange:
+    case NodeKind::kTimeLink:
+    case NodeKind::kTimeRange: return std::string(node.text).append(suffix_of(node.form));
+    case NodeKind::kTimeLookup: return node.text + ".lookup";
+    case NodeKind::kSegment: return print_segment(node);
+    case NodeKind::kTopic: return node.text;
+    case NodeKind::kTopicPartition: return std::to_string(node.number);
+    default: break;
+  }
+  const auto* const row = std::ranges::find_if(
+      kFixedNames, [&](const FixedName& fixed) { return is_named_by(node, fixed); });
+  return row == std::end(kFixedNames) ? std::string() : std::string(row->name);
+}
+
+std::span<const Node> fixed_entries(NodeKind dir) {
+  static const auto kListed = [] {
+    std::array<std::vector<Node>, 256> listed;
+    for (const FixedName& row : kFixedNames) {
+      if (!row.listed) continue;
+      listed[static_cast<std::uint8_t>(row.dir)].push_back(
+          child_of(Node{}, row.kind, row.form, row.number));
+    }
+    return listed;
+  }();
+  return kListed[static_cast<std::uint8_t>(dir)];
+}
+
+}  // namespace offsetfs::fs
