@@ -1,0 +1,140 @@
+#include "fs/fuse_ops.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <sys/statvfs.h>
+
+#include "fs/fuse_reply.h"
+
+namespace offsetfs::fs {
+namespace {
+
+// Bounds what the kernel reads ahead and asks for in the background, for all files together; its
+// own default is 12.
+constexpr unsigned kMaxBackground = 64;
+
+void on_init(void*, fuse_conn_info* connection) {
+  connection->max_background = kMaxBackground;
+  // READDIRPLUS_AUTO stays: plain READDIR for who lists, attributes for who stats what they list.
+}
+
+void on_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
+  answer(req, [&](FileSystem& file_system) {
+    const auto entry = file_system.lookup(parent, name);
+    if (!entry) return reply_error(req, entry.error());
+    const fuse_entry_param param = to_fuse(*entry);
+    // A request that was interrupted is gone, and with it the lookup.
+    if (fuse_reply_entry(req, &param) == -ENOENT && entry->ino != 0)
+      file_system.forget(entry->ino, 1);
+  });
+}
+
+void on_forget(fuse_req_t req, fuse_ino_t ino, std::uint64_t lookups) {
+  static_cast<FileSystem*>(fuse_req_userdata(req))->forget(ino, lookups);
+  fuse_reply_none(req);
+}
+
+void on_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) {
+  auto* file_system = static_cast<FileSystem*>(fuse_req_userdata(req));
+  for (std::size_t i = 0; i < count; ++i) file_system->forget(forgets[i].ino, forgets[i].nlookup);
+  fuse_reply_none(req);
+}
+
+void on_getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info*) {
+  answer(req, [&](FileSystem& file_system) {
+    const auto attributes = file_system.getattr(ino);
+    if (!attributes) return reply_error(req, attributes.error());
+    fuse_reply_attr(req, &attributes->stat, attributes->timeout);
+  });
+}
+
+void on_readlink(fuse_req_t req, fuse_ino_t ino) {
+  answer(req, [&](FileSystem& file_system) {
+    const auto target = file_system.readlink(ino);
+    if (!target) return reply_error(req, target.error());
+    fuse_reply_readlink(req, target->c_str());
+  });
+}
+
+void on_statfs(fuse_req_t req, fuse_ino_t) {
+  answer(req, [&](FileSystem& file_system) {
+    constexpr std::int64_t kBlockBytes = 4096;
+    const FileSystem::Space space = file_system.space();
+    struct statvfs st {};
+    st.f_bsize = st.f_frsize = kBlockBytes;
+    // df leaves out a file system of no blocks.
+    st.f_blocks = static_cast<fsblkcnt_t>(
+        std::max<std::int64_t>(1, (space.size_bytes + kBlockBytes - 1) / kBlockBytes));
+    st.f_files = static_cast<fsfilcnt_t>(space.records);
+    st.f_namemax = 255;
+    fuse_reply_statfs(req, &st);
+  });
+}
+
+// Labels and ACLs are not ours. Not ENOSYS: that would switch off all attributes of the mount.
+bool is_ours(std::string_view name) { return name.starts_with("user."); }
+
+void reply_xattr(fuse_req_t req, std::size_t size, std::string_view value) {
+  if (size == 0) {
+    fuse_reply_xattr(req, value.size());
+  } else if (size < value.size()) {
+    fuse_reply_err(req, ERANGE);
+  } else {
+    fuse_reply_buf(req, value.data(), value.size());
+  }
+}
+
+void on_getxattr(fuse_req_t req, fuse_ino_t ino, const char* name, std::size_t size) {
+  if (!is_ours(name)) {
+    fuse_reply_err(req, ENOTSUP);
+    return;
+  }
+  answer(req, [&](FileSystem& file_system) {
+    const auto value = file_system.xattr(ino, name);
+    if (value) return reply_xattr(req, size, *value);
+    const bool absent = value.error().code == storage::Errc::kNotFound;
+    fuse_reply_err(req, absent ? ENODATA : to_errno(value.error()));
+  });
+}
+
+void on_listxattr(fuse_req_t req, fuse_ino_t ino, std::size_t size) {
+  answer(req, [&](FileSystem& file_system) {
+    const auto names = file_system.xattr_names(ino);
+    if (!names) return reply_error(req, names.error());
+    std::string list;
+    for (const std::string& name : *names) list.append(name).push_back('\0');
+    reply_xattr(req, size, list);
+  });
+}
+
+fuse_lowlevel_ops make_ops() {
+  fuse_lowlevel_ops ops{};
+  ops.init = on_init;
+  ops.lookup = on_lookup;
+  ops.forget = on_forget;
+  ops.forget_multi = on_forget_multi;
+  ops.getattr = on_getattr;
+  ops.readlink = on_readlink;
+  ops.open = on_open;
+  ops.read = on_read;
+  ops.release = on_release;
+  ops.opendir = on_opendir;
+  ops.readdir = on_readdir;
+  ops.readdirplus = on_readdirplus;
+  ops.releasedir = on_releasedir;
+  ops.statfs = on_statfs;
+  ops.getxattr = on_getxattr;
+  ops.listxattr = on_listxattr;
+  return ops;
+}
+
+}  // namespace
+
+const fuse_lowlevel_ops& fuse_ops() {
+  static const fuse_lowlevel_ops kOps = make_ops();
+  return kOps;
+}
+
+}  // namespace offsetfs::fs

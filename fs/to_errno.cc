@@ -1,0 +1,39 @@
+#include "fs/to_errno.h"
+
+#include <cerrno>
+
+namespace offsetfs::fs {
+
+using storage::Errc;
+
+int to_errno(const storage::Error& error) {
+  switch (error.code) {  // no default: a new code must choose
+    case Errc::kIo: return error.sys_errno != 0 ? error.sys_errno : EIO;
+    case Errc::kNotFound: return ENOENT;
+    case Errc::kCorrupt: return EIO;
+    case Errc::kUnsupported: return EIO;
+    case Errc::kTooLarge: return EIO;
+    case Errc::kOutOfRange: return ESTALE;
+    case Errc::kInvalid: return EINVAL;
+    case Errc::kBusy: return EBUSY;
+    case Errc::kReadOnly: return EROFS;
+  }
+  return EIO;
+}
+
+bool is_worth_a_line(const storage::Error& error) {
+  switch (error.code) {
+    case Errc::kIo: return error.sys_errno != EINTR && error.sys_errno != EFBIG;
+    case Errc::kCorrupt: return true;
+    case Errc::kUnsupported: return true;
+    case Errc::kTooLarge: return true;
+    case Errc::kNotFound: return false;
+    case Errc::kOutOfRange: return false;
+    case Errc::kInvalid: return false;
+    case Errc::kBusy: return false;
+    case Errc::kReadOnly: return false;
+  }
+  return true;
+}
+
+}  // namespace offsetfs::fs
