@@ -87,7 +87,9 @@ TEST(NodeIdProperty, AnyNumberThatUnpacksIsTheOneItPacksTo) {
   for (int i = 0; i < 200'000; ++i) {
     const std::uint64_t id = random();
     const auto node = unpack_node(id);
-    if (node) ASSERT_EQ(pack_node(*node), id);
+    if (node) {
+      ASSERT_EQ(pack_node(*node), id);
+    }
   }
 }
 
