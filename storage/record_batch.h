@@ -17,8 +17,8 @@ struct DecodeLimits {
   std::int64_t decompressed_bytes = 256LL << 20;
 };
 
-// A forward cursor over the records of one batch of any magic. It holds views only: into the batch's
-// own bytes where it is not compressed, else into the scratch string given at open.
+// A forward cursor over the records of one batch of any magic. It holds views only: into the
+// batch's own bytes where it is not compressed, else into the scratch string given at open.
 //
 //   record v2 := length: vi  attributes: i8  timestamp_delta: vl  offset_delta: vi
 //                key: vi + bytes  value: vi + bytes  count: vi  header*
@@ -55,8 +55,14 @@ class RecordReader {
   Offset first_offset() const { return first_offset_; }
 
  private:
+  friend class DecodedBatch;
+
+  Result<void> open_v2(Bytes entry, std::string& scratch, std::int64_t limit);
+  Result<void> open_legacy(Bytes entry, std::string& scratch, std::int64_t limit);
+  Result<void> open_wrapper();
   Step next_v2(Record& record);
   Step next_legacy(Record& record);
+  Step end_v2();
   Step corrupt(std::string why);
 
   BatchHeader header_;
@@ -64,6 +70,7 @@ class RecordReader {
   std::uint32_t position_ = 0;  // in section_
   std::int32_t ordinal_ = 0;
   std::int32_t records_count_ = 0;
+  std::int32_t previous_delta_ = -1;  // v2: offset delta of the record before, if that was read
   Offset first_offset_{};
   std::int64_t relative_base_ = 0;  // legacy: what is added to an inner offset
   std::string why_;

@@ -1,0 +1,341 @@
+#include "storage/record_batch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "storage/byte_reader.h"
+#include "storage/codec.h"
+#include "storage/crc32c.h"
+#include "storage/varint.h"
+
+namespace offsetfs::storage {
+namespace {
+
+constexpr int kLastCodec = static_cast<int>(Codec::kZstd);
+
+std::string hex(std::uint32_t value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (int shift = 28; shift >= 0; shift -= 4) text.push_back(kDigits[(value >> shift) & 15]);
+  return text;
+}
+
+std::string crc_mismatch(std::uint32_t stored, std::uint32_t computed) {
+  return "CRC stored " + hex(stored) + ", computed " + hex(computed);
+}
+
+Result<Codec> codec_of(const BatchHeader& header) {
+  const int last = header.is_v2() ? kLastCodec : static_cast<int>(Codec::kLz4);
+  if (header.codec_id() > last)
+    return fail(Errc::kUnsupported, "codec " + std::to_string(header.codec_id()) + " in magic " +
+                                        std::to_string(header.magic));
+  return static_cast<Codec>(header.codec_id());
+}
+
+// A cursor over the fields of one v2 record. Every step says whether the field fitted.
+struct FieldCursor {
+  const char* at;
+  const char* const end;
+
+  bool skip_attributes() { return at++ != end; }
+  bool varint(std::int32_t& value) {
+    const char* const next = decode_varint(at, end, value);
+    if (next == nullptr) [[unlikely]]
+      return false;
+    at = next;
+    return true;
+  }
+  bool varlong(std::int64_t& value) {
+    const char* const next = decode_varlong(at, end, value);
+    if (next == nullptr) [[unlikely]]
+      return false;
+    at = next;
+    return true;
+  }
+  bool nullable_bytes(std::optional<Bytes>& bytes) {
+    std::int32_t length = 0;
+    if (!varint(length)) [[unlikely]]
+      return false;
+    if (length < 0) {
+      bytes.reset();
+      return length == -1;
+    }
+    if (length > end - at) [[unlikely]]
+      return false;
+    bytes.emplace(at, static_cast<std::size_t>(length));
+    at += length;
+    return true;
+  }
+};
+
+// The headers must fill the rest of the record exactly.
+bool parse_headers(FieldCursor& fields, RecordHeaders& headers) {
+  std::int32_t count = 0;
+  if (!fields.varint(count)) return false;
+  const char* const begin = fields.at;
+  if (count == 0) [[likely]] {
+    headers = {};
+    return fields.at == fields.end;
+  }
+  if (count < 0 || count > fields.end - fields.at) return false;
+  std::optional<Bytes> ignored;
+  for (std::int32_t i = 0; i < count; ++i) {
+    std::optional<Bytes> key;
+    if (!fields.nullable_bytes(key) || !key || !fields.nullable_bytes(ignored)) return false;
+  }
+  headers = {count, Bytes(begin, static_cast<std::size_t>(fields.at - begin))};
+  return fields.at == fields.end;
+}
+
+// One message of magic 0 or 1, plain or inside a wrapper.
+struct LegacyMessage {
+  std::int64_t offset = 0;
+  std::int8_t magic = 0;
+  int codec_id = 0;
+  std::int64_t timestamp = kNoTimestamp.value;
+  std::optional<Bytes> key;
+  std::optional<Bytes> value;
+};
+
+bool read_nullable(ByteReader& in, std::optional<Bytes>& bytes) {
+  const std::int32_t length = in.i32();
+  bytes.reset();
+  if (length >= 0) bytes = in.bytes(length);
+  return in.ok() && length >= -1;
+}
+
+// `entry`: offset and size included, exactly as long as the size says.
+bool parse_message(Bytes entry, LegacyMessage& message) {
+  ByteReader in(entry);
+  message.offset = in.i64();
+  in.skip(8);  // size, CRC
+  message.magic = in.i8();
+  message.codec_id = in.i8() & 7;
+  message.timestamp = message.magic == 1 ? in.i64() : kNoTimestamp.value;
+  return read_nullable(in, message.key) && read_nullable(in, message.value) &&
+         in.remaining() == 0 && (message.magic == 0 || message.magic == 1);
+}
+
+// The whole entry at the front of `bytes`; nothing if it is cut off there.
+Result<std::optional<Bytes>> front_entry(Bytes bytes) {
+  constexpr auto kOverhead = static_cast<std::size_t>(BatchHeader::kLogOverheadBytes);
+  constexpr std::int32_t kLeast = 14;
+  if (bytes.size() < kOverhead) return std::nullopt;
+  const auto size = load_big_endian<std::int32_t>(bytes.data() + 8);
+  if (size < kLeast)
+    return fail(Errc::kCorrupt, "an inner message of " + std::to_string(size) + " bytes");
+  if (bytes.size() - kOverhead < static_cast<std::size_t>(size)) return std::nullopt;
+  return bytes.substr(0, kOverhead + static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+Result<RecordReader> RecordReader::open(const BatchHeader& header, Bytes entry,
+                                        std::string& scratch, const DecodeLimits& limits) {
+  // Positions in the records section are kept in 32 bits.
+  const std::int64_t limit =
+      std::min<std::int64_t>(limits.decompressed_bytes, std::numeric_limits<std::uint32_t>::max());
+  RecordReader reader;
+  reader.header_ = header;
+  reader.first_offset_ = header.base_offset;
+  RETURN_IF_ERROR(header.is_v2() ? reader.open_v2(entry, scratch, limit)
+                                 : reader.open_legacy(entry, scratch, limit));
+  return reader;
+}
+
+Result<void> RecordReader::open_v2(Bytes entry, std::string& scratch, std::int64_t limit) {
+  records_count_ = header_.records_count;
+  // What compaction emptied: Kafka does not look at the section then, whatever the codec bits say.
+  if (records_count_ == 0) return {};
+  ASSIGN_OR_RETURN(const Codec codec, codec_of(header_));
+  const Bytes stored = entry.substr(static_cast<std::size_t>(BatchHeader::kV2HeaderBytes));
+  ASSIGN_OR_RETURN(section_, decompress(codec, stored, scratch, limit));
+
+  RecordReader peek(*this);
+  Record first;
+  if (peek.next_v2(first) == Step::kRecord) first_offset_ = first.offset;
+  return {};
+}
+
+Result<void> RecordReader::open_legacy(Bytes entry, std::string& scratch, std::int64_t limit) {
+  ASSIGN_OR_RETURN(const Codec codec, codec_of(header_));
+  section_ = entry;
+  records_count_ = 1;
+  if (codec == Codec::kNone) return {};
+
+  LegacyMessage wrapper;
+  if (!parse_message(entry, wrapper) || !wrapper.value)
+    return fail(Errc::kCorrupt, "a wrapper whose fields do not fit or whose value is null");
+  const Lz4HeaderSum sum = header_.magic == 0 ? Lz4HeaderSum::kOldWrong : Lz4HeaderSum::kRight;
+  ASSIGN_OR_RETURN(section_, decompress(codec, *wrapper.value, scratch, limit, sum));
+  return open_wrapper();
+}
+
+// Counts the inner messages and learns what their offsets are relative to: the last one bears the
+// wrapper's own offset.
+Result<void> RecordReader::open_wrapper() {
+  records_count_ = 0;
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  Bytes rest = section_;
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::optional<Bytes> message, front_entry(rest));
+    if (!message) break;
+    const auto offset = load_big_endian<std::int64_t>(message->data());
+    if (offset <= last)
+      return fail(Errc::kCorrupt,
+                  "inner offset " + std::to_string(offset) + " after " + std::to_string(last));
+    if (records_count_++ == 0) first = offset;
+    last = offset;
+    rest.remove_prefix(message->size());
+  }
+  if (records_count_ == 0) return fail(Errc::kCorrupt, "a wrapper without messages");
+  // A last message that is cut off is dropped, as old brokers cut message sets at any byte.
+  section_.remove_suffix(rest.size());
+
+  const std::int64_t wrapper = header_.last_offset.value;
+  // Old librdkafka left the wrapper's offset at 0; relative offsets are then absolute.
+  const bool unassigned = header_.magic == 1 && wrapper == 0;
+  if (last > wrapper && !unassigned)
+    return fail(Errc::kCorrupt, "inner offset " + std::to_string(last) + " past the wrapper's " +
+                                    std::to_string(wrapper));
+  relative_base_ = header_.magic == 1 && !unassigned ? wrapper - last : 0;
+  first_offset_ = {relative_base_ + first};
+  return {};
+}
+
+RecordReader::Step RecordReader::next(Record& record) {
+  if (header_.is_v2()) [[likely]]
+    return next_v2(record);
+  return next_legacy(record);
+}
+
+RecordReader::Step RecordReader::next_v2(Record& record) {
+  if (ordinal_ == records_count_) [[unlikely]]
+    return end_v2();
+  FieldCursor section{section_.data() + position_, section_.data() + section_.size()};
+  std::int32_t length = 0;
+  if (!section.varint(length) || length < 0 || length > section.end - section.at) [[unlikely]]
+    return corrupt("its length does not fit the records section");
+
+  FieldCursor fields{section.at, section.at + length};
+  std::int64_t timestamp_delta = 0;
+  std::int32_t offset_delta = 0;
+  if (!fields.skip_attributes() || !fields.varlong(timestamp_delta) ||
+      !fields.varint(offset_delta) || !fields.nullable_bytes(record.key) ||
+      !fields.nullable_bytes(record.value) || !parse_headers(fields, record.headers)) [[unlikely]]
+    return corrupt("its fields do not fit its length of " + std::to_string(length));
+  if (offset_delta <= previous_delta_ || offset_delta > header_.last_offset - header_.base_offset)
+      [[unlikely]]
+    return corrupt("offset delta " + std::to_string(offset_delta) + " is out of order");
+
+  record.offset = header_.base_offset + offset_delta;
+  record.timestamp_type = header_.timestamp_type();
+  // Append time is kept in the header alone: the deltas are leftovers of the producer's times. Sums
+  // wrap as Kafka's do, rather than trust the input.
+  record.timestamp = record.timestamp_type == TimestampType::kLogAppendTime
+                         ? header_.max_timestamp
+                         : TimestampMs{static_cast<std::int64_t>(
+                               static_cast<std::uint64_t>(header_.base_timestamp.value) +
+                               static_cast<std::uint64_t>(timestamp_delta))};
+  // Sequences go from 2147483647 to 0.
+  record.sequence =
+      header_.base_sequence < 0
+          ? -1
+          : static_cast<std::int32_t>((static_cast<std::uint32_t>(header_.base_sequence) +
+                                       static_cast<std::uint32_t>(offset_delta)) &
+                                      0x7fffffffU);
+  previous_delta_ = offset_delta;
+  position_ = static_cast<std::uint32_t>(fields.end - section_.data());
+  ++ordinal_;
+  return Step::kRecord;
+}
+
+RecordReader::Step RecordReader::end_v2() {
+  if (position_ == section_.size()) return Step::kEnd;
+  return corrupt(std::to_string(section_.size() - position_) + " bytes follow the last record");
+}
+
+RecordReader::Step RecordReader::next_legacy(Record& record) {
+  if (ordinal_ == records_count_) return Step::kEnd;
+  const bool wrapped = header_.codec_id() != 0;
+  Bytes entry = section_.substr(position_);
+  if (wrapped) {
+    const auto front = front_entry(entry);
+    if (!front || !*front) return corrupt("no message begins here");  // only after a wrong seek()
+    entry = **front;
+  }
+
+  LegacyMessage message;
+  if (!parse_message(entry, message)) return corrupt("its fields do not fit its size");
+  if (wrapped) {
+    if (message.codec_id != 0) return corrupt("a compressed message inside a wrapper");
+    const auto stored = load_big_endian<std::uint32_t>(entry.data() + 12);
+    if (const std::uint32_t computed = crc32(entry.substr(16)); stored != computed)
+      return corrupt(crc_mismatch(stored, computed));
+  }
+
+  record.offset = {relative_base_ + message.offset};
+  record.key = message.key;
+  record.value = message.value;
+  record.headers = {};
+  record.sequence = -1;
+  // A message is read by its own magic, which may differ from its wrapper's (KAFKA-4298); what kind
+  // of time it bears is said by the wrapper.
+  record.timestamp_type = message.magic == 0 ? TimestampType::kNone : header_.timestamp_type();
+  record.timestamp = record.timestamp_type == TimestampType::kLogAppendTime
+                         ? header_.max_timestamp
+                         : TimestampMs{message.timestamp};
+  position_ += static_cast<std::uint32_t>(entry.size());
+  ++ordinal_;
+  return Step::kRecord;
+}
+
+RecordReader::Step RecordReader::corrupt(std::string why) {
+  why_ = "record " + std::to_string(ordinal_) + " of " + std::to_string(records_count_) +
+         ", at byte " + std::to_string(position_) + " of the records: " + why;
+  return Step::kCorrupt;
+}
+
+void RecordReader::seek(std::uint32_t record_position, std::int32_t ordinal) {
+  position_ = std::min(record_position, static_cast<std::uint32_t>(section_.size()));
+  ordinal_ = std::min(ordinal, records_count_);
+  previous_delta_ = -1;
+}
+
+Result<std::shared_ptr<const DecodedBatch>> DecodedBatch::decode(std::string entry,
+                                                                 const DecodeLimits& limits) {
+  std::shared_ptr<DecodedBatch> batch(new DecodedBatch);
+  BatchHeader& header = batch->header_;
+  std::string why;
+  switch (parse_batch_header(entry, header, &why)) {
+    case HeaderStatus::kOk: break;
+    case HeaderStatus::kNeedMore: return fail(Errc::kCorrupt, "ends within its header");
+    case HeaderStatus::kZeros: return fail(Errc::kCorrupt, "zeros, expected a batch");
+    case HeaderStatus::kDamaged: return fail(Errc::kCorrupt, why);
+  }
+  if (header.size_bytes != static_cast<std::int64_t>(entry.size()))
+    return fail(Errc::kCorrupt, "size " + std::to_string(header.size_bytes) + ", found " +
+                                    std::to_string(entry.size()) + " bytes");
+  if (const std::uint32_t crc = compute_batch_crc(header, entry); crc != header.crc)
+    return fail(Errc::kCorrupt, crc_mismatch(header.crc, crc));
+
+  // Expanded in a buffer of the thread and then copied, so that a batch keeps no byte too many.
+  thread_local std::string scratch;
+  batch->entry_ = std::move(entry);
+  ASSIGN_OR_RETURN(batch->first_, RecordReader::open(header, batch->entry_, scratch, limits));
+  if (header.codec_id() != 0) {
+    batch->scratch_.assign(batch->first_.section_);
+    batch->first_.section_ = batch->scratch_;
+    batch->entry_ = {};
+    constexpr std::size_t kKeptScratchBytes = 4U << 20;
+    if (scratch.capacity() > kKeptScratchBytes) std::string().swap(scratch);
+  }
+  return batch;
+}
+
+std::size_t DecodedBatch::memory_bytes() const {
+  return sizeof *this + entry_.capacity() + scratch_.capacity();
+}
+
+}  // namespace offsetfs::storage
