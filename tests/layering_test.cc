@@ -1,0 +1,125 @@
+// The house rules that a program can check: mount -> fs -> storage and never back, and inside
+// storage each rung includes only the rungs above it in this list.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace offsetfs::tests {
+namespace {
+
+using Names = std::vector<std::string>;
+
+struct Rung {
+  std::string name;
+  Names files;  // without .h or .cc
+};
+
+// Ground first. A file of storage/ that stands in no rung fails the test: give it its place.
+const std::vector<Rung>& ladder() {
+  static const std::vector<Rung> rungs = {
+      {"ground", {"units", "topic_partition", "result", "check", "mutex", "unique_fd", "problems"}},
+      {"bytes", {"byte_reader", "varint", "crc32c"}},
+      {"io",
+       {"file", "pread_file", "page_cache", "io_ring", "ring_file", "io_backend", "file_info",
+        "beneath", "dir"}},
+      {"codecs", {"codec", "gzip", "snappy", "lz4", "zstd"}},
+      {"record batch",
+       {"batch_header", "record", "record_batch", "batch_scanner", "batch_builder", "record_reader",
+        "legacy_records"}},
+      {"index",
+       {"index_file", "offset_index", "time_index", "transaction_index", "checkpoint_file",
+        "leader_epochs", "partition_metadata", "producer_snapshot"}},
+      {"segment", {"segment_files", "segment", "active_segment"}},
+      {"partition log", {"partition_dir", "partition_log"}},
+      {"log dir", {"offset_checkpoint", "meta_properties", "log_source", "log_dir"}},
+      {"beside",
+       {"log_writer", "retention", "log_recovery", "java_properties", "log_config",
+        "metadata_record", "cluster_metadata"}},
+  };
+  return rungs;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::filesystem::path> sources(const std::string& room) {
+  std::vector<std::filesystem::path> found;
+  const auto folder = std::filesystem::path(OFFSETFS_SOURCES) / room;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".h" || entry.path().extension() == ".cc")
+      found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+struct Include {
+  std::string room, file;  // "storage", "units"
+};
+
+std::vector<Include> includes(const std::filesystem::path& path) {
+  static const std::regex line("#include \"([a-z_0-9]+)/([a-z_0-9]+)\\.h\"");
+  const std::string text = read(path);
+  std::vector<Include> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at)
+    found.push_back({(*at)[1], (*at)[2]});
+  return found;
+}
+
+int rung_of(const std::string& file) {
+  for (std::size_t i = 0; i < ladder().size(); ++i)
+    if (std::ranges::find(ladder()[i].files, file) != ladder()[i].files.end())
+      return static_cast<int>(i);
+  return -1;
+}
+
+TEST(Layering, RoomsIncludeOnlyWhatLiesBelowThem) {
+  const std::map<std::string, std::set<std::string>> allowed = {
+      {"storage", {"storage"}}, {"fs", {"fs", "storage"}}, {"mount", {"mount", "fs", "storage"}}};
+  for (const auto& [room, below] : allowed)
+    for (const auto& path : sources(room))
+      for (const Include& include : includes(path))
+        EXPECT_TRUE(below.contains(include.room))
+            << path << " includes " << include.room << "/" << include.file << ".h, but " << room
+            << " may not know " << include.room;
+}
+
+TEST(Layering, StorageIncludesOnlyTowardsTheGround) {
+  for (const auto& path : sources("storage")) {
+    const int own = rung_of(path.stem());
+    EXPECT_GE(own, 0) << path << " has no place on the ladder in tests/layering_test.cc";
+    for (const Include& include : includes(path)) {
+      const int other = rung_of(include.file);
+      if (own < 0 || other < 0) continue;
+      EXPECT_LE(other, own) << path << " (" << ladder()[own].name << ") includes " << include.file
+                            << ".h (" << ladder()[other].name << "), which lies above it";
+    }
+  }
+}
+
+TEST(Layering, OnlyTheFuseEdgeKnowsLibfuse) {
+  for (const std::string room : {"storage", "fs", "mount"})
+    for (const auto& path : sources(room)) {
+      const bool edge = room == "mount" || path.stem().string().starts_with("fuse_");
+      if (edge) continue;
+      EXPECT_EQ(read(path).find("#include <fuse"), std::string::npos) << path;
+    }
+}
+
+TEST(Layering, NoRoomIsNamedAfterNothing) {
+  for (const std::string room : {"storage", "fs", "mount"})
+    for (const auto& path : sources(room))
+      for (const std::string vague : {"util", "utils", "common", "types", "helpers", "misc"})
+        EXPECT_NE(path.stem(), vague) << path;
+}
+
+}  // namespace
+}  // namespace offsetfs::tests
