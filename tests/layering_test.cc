@@ -29,9 +29,10 @@ const std::vector<Rung>& ladder() {
       {"io",
        {"file", "pread_file", "page_cache", "io_ring", "ring_file", "io_backend", "file_info",
         "beneath", "dir"}},
-      {"codecs", {"codec", "gzip", "snappy", "lz4", "zstd"}},
+      {"batch header", {"batch_header"}},  // names the codecs
+      {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
       {"record batch",
-       {"batch_header", "record", "record_batch", "batch_scanner", "batch_builder", "record_reader",
+       {"record", "record_batch", "batch_scanner", "batch_builder", "record_reader",
         "legacy_records"}},
       {"index",
        {"index_file", "offset_index", "time_index", "transaction_index", "checkpoint_file",
