@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/dir.h"
 #include "storage/partition_log.h"
 #include "storage/problems.h"
 #include "storage/result.h"
@@ -34,8 +35,11 @@ class LogSource {
   virtual Result<std::shared_ptr<const PartitionLog>> open(std::uint32_t id) const = 0;
   // A source that is one partition's directory: it is shown at the root of the mount.
   virtual bool is_single_partition() const = 0;
-  // Damaged, alien or unreadable things met so far.
-  virtual const Problems& problems() const = 0;
+  // Damaged, alien or unreadable things met so far; who reads the source adds what they meet.
+  virtual Problems& problems() const = 0;
+  // The directories the logs lie in, in the order the user gave them: whose modes, and those of the
+  // directories above them, say who may look at all.
+  virtual const std::vector<std::shared_ptr<const SourceDir>>& dirs() const = 0;
 };
 
 }  // namespace offsetfs::storage
