@@ -1,6 +1,7 @@
 #include "storage/crc32c.h"
 
-#include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include <isa-l/crc.h>
 
@@ -25,6 +26,12 @@ std::uint32_t crc32c_extend(std::uint32_t crc, Bytes bytes) {
 std::uint32_t crc32(Bytes bytes) {
   // This one inverts at both ends by itself.
   return crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+std::string crc_mismatch(std::uint32_t stored, std::uint32_t computed) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "CRC stored 0x%08x, computed 0x%08x", stored, computed);
+  return text.data();
 }
 
 }  // namespace offsetfs::storage

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "storage/units.h"
 
@@ -16,5 +17,8 @@ std::uint32_t crc32c_extend(std::uint32_t crc, Bytes bytes);
 
 // CRC-32 as gzip has it (IEEE): messages of magic 0 and 1. "123456789" gives CBF43926.
 std::uint32_t crc32(Bytes bytes);
+
+// For messages: "CRC stored 0x0123abcd, computed 0x89ef4567".
+std::string crc_mismatch(std::uint32_t stored, std::uint32_t computed);
 
 }  // namespace offsetfs::storage

@@ -13,17 +13,6 @@ namespace {
 
 constexpr int kLastCodec = static_cast<int>(Codec::kZstd);
 
-std::string hex(std::uint32_t value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (int shift = 28; shift >= 0; shift -= 4) text.push_back(kDigits[(value >> shift) & 15]);
-  return text;
-}
-
-std::string crc_mismatch(std::uint32_t stored, std::uint32_t computed) {
-  return "CRC stored " + hex(stored) + ", computed " + hex(computed);
-}
-
 Result<Codec> codec_of(const BatchHeader& header) {
   const int last = header.is_v2() ? kLastCodec : static_cast<int>(Codec::kLz4);
   if (header.codec_id() > last)

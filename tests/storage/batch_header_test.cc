@@ -37,7 +37,7 @@ void expect_damaged(const std::string& entry, const std::string& why_part) {
 }
 
 TEST(BatchHeaderTest, EveryFieldOfAProducersBatchIsRead) {
-  const BatchHeader header = parsed(support::golden_two_records());
+  const BatchHeader header = parsed(tests::golden_two_records());
   EXPECT_EQ(header.magic, 2);
   EXPECT_EQ(header.base_offset, Offset{0});
   EXPECT_EQ(header.last_offset, Offset{1});
@@ -56,7 +56,7 @@ TEST(BatchHeaderTest, EveryFieldOfAProducersBatchIsRead) {
 }
 
 TEST(BatchHeaderTest, ATransactionMarkerSaysWhoseItIs) {
-  const BatchHeader header = parsed(support::golden_commit_marker());
+  const BatchHeader header = parsed(tests::golden_commit_marker());
   EXPECT_TRUE(header.is_control());
   EXPECT_TRUE(header.is_transactional());
   EXPECT_EQ(header.producer_id, 1000);
@@ -67,7 +67,7 @@ TEST(BatchHeaderTest, ATransactionMarkerSaysWhoseItIs) {
 }
 
 TEST(BatchHeaderTest, AnEmptiedBatchKeepsItsOffsets) {
-  const BatchHeader header = parsed(support::golden_empty_batch());
+  const BatchHeader header = parsed(tests::golden_empty_batch());
   EXPECT_EQ(header.records_count, 0);
   EXPECT_EQ(header.base_offset, Offset{60});
   EXPECT_EQ(header.last_offset, Offset{61});
@@ -77,14 +77,14 @@ TEST(BatchHeaderTest, AnEmptiedBatchKeepsItsOffsets) {
 }
 
 TEST(BatchHeaderTest, ALegacyHeaderNamesItsLastOffset) {
-  const BatchHeader v1 = parsed(support::golden_v1_tombstone());
+  const BatchHeader v1 = parsed(tests::golden_v1_tombstone());
   EXPECT_EQ(v1.magic, 1);
   EXPECT_EQ(v1.last_offset, Offset{7});
   EXPECT_EQ(v1.max_timestamp, TimestampMs{1700000000000});
   EXPECT_EQ(v1.records_count, -1);
   EXPECT_EQ(v1.leader_epoch, kNoLeaderEpoch);
 
-  const BatchHeader v0 = parsed(support::golden_lz4_magic_0());
+  const BatchHeader v0 = parsed(tests::golden_lz4_magic_0());
   EXPECT_EQ(v0.magic, 0);
   EXPECT_EQ(v0.last_offset, Offset{202});
   EXPECT_EQ(v0.codec_id(), 3);
@@ -93,15 +93,15 @@ TEST(BatchHeaderTest, ALegacyHeaderNamesItsLastOffset) {
 }
 
 TEST(BatchHeaderTest, NothingOfAnEarlierHeaderIsLeftBehind) {
-  BatchHeader header = parsed(support::golden_commit_marker());
-  ASSERT_EQ(parse_batch_header(support::golden_v1_tombstone(), header, nullptr), HeaderStatus::kOk);
+  BatchHeader header = parsed(tests::golden_commit_marker());
+  ASSERT_EQ(parse_batch_header(tests::golden_v1_tombstone(), header, nullptr), HeaderStatus::kOk);
   EXPECT_FALSE(header.has_producer());
   EXPECT_FALSE(header.is_control());
   EXPECT_EQ(header.leader_epoch, kNoLeaderEpoch);
 }
 
 TEST(BatchHeaderTest, TheStoredSumIsTheComputedOneForEveryMagic) {
-  for (const std::string& entry : support::golden_batches()) {
+  for (const std::string& entry : tests::golden_batches()) {
     const BatchHeader header = parsed(entry);
     EXPECT_EQ(compute_batch_crc(header, entry), header.crc);
     EXPECT_EQ(header.size_bytes, static_cast<std::int64_t>(entry.size()));
@@ -109,7 +109,7 @@ TEST(BatchHeaderTest, TheStoredSumIsTheComputedOneForEveryMagic) {
 }
 
 TEST(BatchHeaderTest, FewerBytesThanTheHeaderAskForMore) {
-  for (const std::string& entry : support::golden_batches()) {
+  for (const std::string& entry : tests::golden_batches()) {
     const std::size_t enough = entry[16] == 2 ? 61 : entry[16] == 1 ? 26 : 18;
     for (std::size_t size = 0; size <= entry.size(); ++size) {
       BatchHeader header;
@@ -127,8 +127,8 @@ TEST(BatchHeaderTest, SpaceThatWasNeverWrittenIsNoDamage) {
 }
 
 TEST(BatchHeaderTest, WhatCannotBeIsDamage) {
-  const std::string v2 = support::golden_two_records();
-  const std::string v1 = support::golden_v1_tombstone();
+  const std::string v2 = tests::golden_two_records();
+  const std::string v1 = tests::golden_v1_tombstone();
   expect_damaged(with<std::int32_t>(v2, 8, 13), "size 13, expected at least 14");
   expect_damaged(with<std::int32_t>(v2, 8, -1), "size -1");
   expect_damaged(with<std::int32_t>(with<std::int64_t>(v2, 0, 5), 8, 0), "size 0");
@@ -146,8 +146,8 @@ TEST(BatchHeaderTest, WhatCannotBeIsDamage) {
 }
 
 TEST(BatchHeaderTest, TheLargestSizeDoesNotOverflow) {
-  const std::string entry = with<std::int32_t>(support::golden_two_records(), 8,
-                                               std::numeric_limits<std::int32_t>::max());
+  const std::string entry =
+      with<std::int32_t>(tests::golden_two_records(), 8, std::numeric_limits<std::int32_t>::max());
   EXPECT_EQ(parsed(entry).size_bytes, (std::int64_t{1} << 31) - 1 + 12);
 }
 

@@ -71,49 +71,49 @@ std::vector<Seen> records_of(const std::string& entry) {
 }
 
 TEST(RecordBatchTest, AProducersRecordsComeBackWithHeadersNullsAndEmpties) {
-  EXPECT_THAT(records_of(support::golden_two_records()),
+  EXPECT_THAT(records_of(tests::golden_two_records()),
               ElementsAre(Seen{0, 1700000000000, "k", "v", {"h=x"}},
                           Seen{1, 1700000000005, kNull, "", {}}));
 }
 
 TEST(RecordBatchTest, AMarkerIsARecordWhoseKeySaysCommit) {
   EXPECT_THAT(
-      records_of(support::golden_commit_marker()),
+      records_of(tests::golden_commit_marker()),
       ElementsAre(
           Seen{42, 1700000000100, std::string("\0\0\0\1", 4), std::string("\0\0\0\0\0\7", 6), {}}));
 }
 
 TEST(RecordBatchTest, ADeleteHorizonDoesNotMoveTheTimesOfRecords) {
-  EXPECT_THAT(records_of(support::golden_tombstone()),
+  EXPECT_THAT(records_of(tests::golden_tombstone()),
               ElementsAre(Seen{50, 5000, "a", "x", {}}, Seen{51, 5001, "b", kNull, {}}));
 }
 
 TEST(RecordBatchTest, AnEmptiedBatchHasNoRecords) {
-  EXPECT_THAT(records_of(support::golden_empty_batch()), ElementsAre());
-  EXPECT_EQ(decoded(support::golden_empty_batch())->records().first_offset(), Offset{60});
+  EXPECT_THAT(records_of(tests::golden_empty_batch()), ElementsAre());
+  EXPECT_EQ(decoded(tests::golden_empty_batch())->records().first_offset(), Offset{60});
 }
 
 TEST(RecordBatchTest, AMessageOfMagic1IsABatchOfOne) {
-  EXPECT_THAT(records_of(support::golden_v1_tombstone()),
+  EXPECT_THAT(records_of(tests::golden_v1_tombstone()),
               ElementsAre(Seen{7, 1700000000000, "k", kNull, {}}));
 }
 
 TEST(RecordBatchTest, CompressedBatchesOpenLikePlainOnes) {
-  EXPECT_THAT(records_of(support::golden_snappy()), ElementsAre(Seen{0, 100, "k", "v", {}}));
-  EXPECT_THAT(records_of(support::golden_zstd()), ElementsAre(Seen{0, 100, "k", "v", {}}));
-  EXPECT_THAT(records_of(support::golden_lz4()),
+  EXPECT_THAT(records_of(tests::golden_snappy()), ElementsAre(Seen{0, 100, "k", "v", {}}));
+  EXPECT_THAT(records_of(tests::golden_zstd()), ElementsAre(Seen{0, 100, "k", "v", {}}));
+  EXPECT_THAT(records_of(tests::golden_lz4()),
               ElementsAre(Seen{200, 9000, "k", "v", {}}, Seen{201, 9001, "k", "v", {}},
                           Seen{202, 9002, "k", "v", {}}));
 }
 
 TEST(RecordBatchTest, TheOldWrongHeaderSumOfLz4IsTakenFromMagic0) {
-  EXPECT_THAT(records_of(support::golden_lz4_magic_0()),
+  EXPECT_THAT(records_of(tests::golden_lz4_magic_0()),
               ElementsAre(Seen{200, -1, "k", "v", {}}, Seen{201, -1, "k", "v", {}},
                           Seen{202, -1, "k", "v", {}}));
 }
 
 TEST(RecordBatchTest, ABadChecksumNamesWhatWasExpectedAndFound) {
-  std::string entry = support::golden_two_records();
+  std::string entry = tests::golden_two_records();
   entry.back() ^= 1;
   const auto batch = DecodedBatch::decode(entry);
   ASSERT_FALSE(batch);

@@ -2,7 +2,7 @@
 
 #include "tests/support/hex.h"
 
-namespace offsetfs::support {
+namespace offsetfs::tests {
 
 std::string golden_two_records() {
   return unhex(
@@ -64,4 +64,4 @@ std::vector<std::string> golden_batches() {
           golden_zstd(),        golden_lz4(),           golden_lz4_magic_0()};
 }
 
-}  // namespace offsetfs::support
+}  // namespace offsetfs::tests

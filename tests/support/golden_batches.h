@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace offsetfs::support {
+namespace offsetfs::tests {
 
 // Entries of a `.log` as Kafka's own classes wrote them, one of each kind.
 std::string golden_two_records();    // base 0, leader epoch 0; times 1700000000000 and 5 ms later
@@ -17,4 +17,4 @@ std::string golden_lz4();            // magic 2, 200..202
 std::string golden_lz4_magic_0();    // wrapper 202 over 200..202, old wrong header sum
 std::vector<std::string> golden_batches();  // all of them
 
-}  // namespace offsetfs::support
+}  // namespace offsetfs::tests

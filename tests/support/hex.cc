@@ -2,7 +2,7 @@
 
 #include "storage/check.h"
 
-namespace offsetfs::support {
+namespace offsetfs::tests {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
@@ -32,4 +32,4 @@ std::string hex(std::string_view bytes) {
   return digits;
 }
 
-}  // namespace offsetfs::support
+}  // namespace offsetfs::tests
