@@ -9,6 +9,7 @@
 #include "storage/record_batch.h"
 #include "storage/result.h"
 #include "storage/segment.h"
+#include "storage/segment_list.h"
 #include "storage/topic_partition.h"
 #include "storage/units.h"
 
@@ -22,14 +23,6 @@ struct LogOffsets {
   Offset high_watermark{};   // checkpointed: a lower bound; clamped into [start, end]
   std::optional<Offset> recovery_point;
   std::optional<Offset> cleaner_offset;
-};
-
-// A segment as the directory lists it. Cheap: no file of it was opened.
-struct SegmentEntry {
-  Offset base_offset{};
-  SegmentSuffix suffix = SegmentSuffix::kNone;
-  std::uint8_t files = 0;  // bit 1 << SegmentFile: present in the directory
-  bool has(SegmentFile file) const { return (files >> static_cast<int>(file) & 1) != 0; }
 };
 
 // What is at an offset, and how that was found: the content of `offsets/N` and `offsets/N.lookup`.
