@@ -1,0 +1,77 @@
+#include "storage/offset_index.h"
+
+#include <limits>
+#include <utility>
+
+#include "storage/byte_reader.h"
+
+namespace offsetfs::storage {
+namespace {
+
+struct RawEntry {
+  std::int32_t relative_offset;
+  std::int32_t position;
+
+  static RawEntry at(const char* bytes) {
+    return {load_big_endian<std::int32_t>(bytes), load_big_endian<std::int32_t>(bytes + 4)};
+  }
+  // The first batch of a segment never gets an entry, so neither field is 0 in a genuine one: this
+  // tells them from the padding (and from garbage).
+  bool is_genuine() const { return relative_offset > 0 && position > 0; }
+};
+
+constexpr std::size_t kEntryBytes = 8;
+
+}  // namespace
+
+OffsetIndex::OffsetIndex(std::unique_ptr<const File> file, Offset base_offset)
+    : index_(std::move(file), kEntryBytes), base_offset_(base_offset) {}
+
+Result<std::optional<OffsetPosition>> OffsetIndex::lookup(Offset target, Position limit) const {
+  if (target <= base_offset_) return std::nullopt;
+  const std::int64_t relative_target = target - base_offset_;
+  ASSIGN_OR_RETURN(const auto found, index_.last_where([&](const char* bytes) {
+    const auto entry = RawEntry::at(bytes);
+    return entry.is_genuine() && entry.relative_offset <= relative_target &&
+           entry.position < limit.value;
+  }));
+  if (!found) return std::nullopt;
+  const auto entry = RawEntry::at(found->data());
+  return OffsetPosition{base_offset_ + entry.relative_offset, Position{entry.position}};
+}
+
+Result<std::optional<OffsetPosition>> OffsetIndex::lookup_position(Position before) const {
+  return lookup(Offset{std::numeric_limits<std::int64_t>::max()}, before);
+}
+
+Result<void> OffsetIndex::for_each(const std::function<bool(const OffsetPosition&)>& visit) const {
+  RawEntry last{0, 0};
+  return index_.for_each([&](const char* bytes) {
+    const auto entry = RawEntry::at(bytes);
+    // An offset that no Java long holds is as impossible as one that does not ascend.
+    Offset offset;
+    if (entry.relative_offset <= last.relative_offset || entry.position <= last.position ||
+        __builtin_add_overflow(base_offset_.value, entry.relative_offset, &offset.value)) {
+      return false;
+    }
+    last = entry;
+    return visit({offset, Position{entry.position}});
+  });
+}
+
+Result<std::vector<OffsetPosition>> OffsetIndex::entries() const {
+  std::vector<OffsetPosition> all;
+  bool too_many = false;
+  RETURN_IF_ERROR(for_each([&](const OffsetPosition& entry) {
+    too_many = all.size() == kMostEntries;
+    if (!too_many) all.push_back(entry);
+    return !too_many;
+  }));
+  if (too_many) {
+    return fail(Errc::kTooLarge,
+                file().name() + ": more than " + std::to_string(kMostEntries) + " entries");
+  }
+  return all;
+}
+
+}  // namespace offsetfs::storage
