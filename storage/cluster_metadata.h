@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/dir.h"
+#include "storage/log_config.h"
+#include "storage/metadata_record.h"
+#include "storage/problems.h"
+#include "storage/result.h"
+
+namespace offsetfs::storage {
+
+// Topics and settings of a cluster, as its metadata log and snapshots say: the newest complete
+// snapshot, then the log's records from its end offset on. A KRaft node keeps both in
+// `__cluster_metadata-0` of its metadata log directory.
+//
+// The log's tail may be uncommitted: it has no high watermark on disk. Immutable once loaded.
+class ClusterMetadata {
+ public:
+  // `dir`: the directory that is, or holds, `__cluster_metadata-0`. kNotFound if it has neither.
+  // A damaged record or a torn snapshot is named in `problems` and costs only itself (an older
+  // snapshot is taken then).
+  static Result<ClusterMetadata> load(const SourceDir& dir, Problems& problems);
+
+  // Applies one record; for load() and for tests. Records of an open metadata transaction wait for
+  // its end.
+  void apply(const MetadataRecord& record);
+
+  // Overrides of a topic, by name; empty where there are none.
+  const ConfigMap& topic_settings(const std::string& topic) const;
+  const ConfigMap& broker_settings(std::int32_t broker) const;
+  const ConfigMap& cluster_default_settings() const;
+  // The id of a topic that exists now; empty if there is none of that name.
+  Uuid topic_id(const std::string& topic) const;
+  // Where the last record lies: the metadata log is read up to here (exclusive).
+  Offset end_offset() const { return end_offset_; }
+
+ private:
+  using ResourceKey = std::pair<std::int8_t, std::string>;
+
+  void apply_now(const MetadataRecord& record);
+  Result<void> load_snapshot(const SourceDir& dir, const std::string& below, Offset end_offset);
+  Result<void> load_log(const SourceDir& dir, const std::string& below, Problems& problems);
+  const ConfigMap& settings(std::int8_t type, const std::string& name) const;
+
+  std::map<ResourceKey, ConfigMap> settings_;
+  std::map<std::string, Uuid> topics_;          // name -> id
+  std::vector<MetadataRecord> in_transaction_;  // since its begin
+  bool transaction_open_ = false;
+  Offset end_offset_{};
+};
+
+}  // namespace offsetfs::storage
