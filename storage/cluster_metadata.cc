@@ -45,21 +45,26 @@ std::optional<Snapshot> parse_snapshot_name(std::string_view name) {
 }
 
 // Hands `visit` every record of every batch from `from` on; it returns an error to end the walk.
-// Damage is `on_damage`'s to judge: true goes on behind it where that is known.
-Result<void> walk_records(
-    const File& file, const std::function<Result<void>(const BatchHeader&, const Record&)>& visit,
+// Damage is `on_damage`'s to judge: true goes on behind it where that is known. Returns where the
+// whole batches end.
+Result<Position> walk_records(
+    const File& file, Position from,
+    const std::function<Result<void>(const BatchHeader&, const Record&)>& visit,
     const std::function<bool(const Error&)>& on_damage) {
   ASSIGN_OR_RETURN(const auto info, file.info());
-  BatchScanner scanner(file, {0}, {info.size_bytes});
+  if (info.size_bytes < from.value)
+    return fail(Errc::kOutOfRange, file.name() + ": shrank from " + std::to_string(from.value) +
+                                       " to " + std::to_string(info.size_bytes) + " bytes");
+  BatchScanner scanner(file, from, {info.size_bytes});
   std::string scratch;
   while (true) {
     switch (scanner.next()) {
       case BatchScanner::Step::kEnd:
-      case BatchScanner::Step::kTornTail: return {};
+      case BatchScanner::Step::kTornTail: return scanner.position();
       case BatchScanner::Step::kIo: return fail(scanner.error());
       case BatchScanner::Step::kDamaged:
         if (!on_damage(scanner.error())) return fail(scanner.error());
-        if (scanner.damage_end().value < 0) return {};
+        if (scanner.damage_end().value < 0) return scanner.position();
         scanner.resume_at(scanner.damage_end());
         break;
       case BatchScanner::Step::kBatch: {
@@ -117,11 +122,13 @@ Result<ClusterMetadata> ClusterMetadata::load(const SourceDir& dir, Problems& pr
       problems.add({dir.name_of(stem + snapshot.name), -1, loaded.error().what});
       continue;
     }
-    RETURN_IF_ERROR(metadata.load_log(dir, below, problems));
+    metadata.below_ = below;
+    RETURN_IF_ERROR(metadata.catch_up(dir, problems));
     return metadata;
   }
   ClusterMetadata metadata;
-  RETURN_IF_ERROR(metadata.load_log(dir, below, problems));
+  metadata.below_ = below;
+  RETURN_IF_ERROR(metadata.catch_up(dir, problems));
   return metadata;
 }
 
@@ -130,7 +137,7 @@ Result<void> ClusterMetadata::load_snapshot(const SourceDir& dir, const std::str
   ASSIGN_OR_RETURN(const auto file, dir.open_file(below));
   bool complete = false;
   RETURN_IF_ERROR(walk_records(
-      *file,
+      *file, Position{0},
       [&](const BatchHeader& header, const Record& record) -> Result<void> {
         complete |= is_footer(header, record);
         if (header.is_control() || !record.value) return {};
@@ -145,43 +152,46 @@ Result<void> ClusterMetadata::load_snapshot(const SourceDir& dir, const std::str
   return {};
 }
 
-Result<void> ClusterMetadata::load_log(const SourceDir& dir, const std::string& below,
-                                       Problems& problems) {
-  std::vector<SegmentFileName> segments;
-  RETURN_IF_ERROR(dir.list(below, [&](const SourceDir::Entry& entry) {
+Result<void> ClusterMetadata::catch_up(const SourceDir& dir, Problems& problems) {
+  std::vector<Offset> segments;
+  RETURN_IF_ERROR(dir.list(below_, [&](const SourceDir::Entry& entry) {
     const auto name = parse_segment_file(entry.name);
     if (entry.kind == SourceDir::Kind::kFile && name && name->file == SegmentFile::kLog &&
         name->suffix == SegmentSuffix::kNone)
-      segments.push_back(*name);
+      segments.push_back(name->base_offset);
     return true;
   }));
-  std::sort(segments.begin(), segments.end(),
-            [](const auto& a, const auto& b) { return a.base_offset < b.base_offset; });
+  std::sort(segments.begin(), segments.end());
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    // A segment that ends below the snapshot says nothing new.
-    if (i + 1 < segments.size() && segments[i + 1].base_offset <= end_offset_) continue;
-    const auto name = (below.empty() ? "" : below + "/") + segment_file_name(segments[i]);
-    ASSIGN_OR_RETURN(const auto file, dir.open_file(name));
-    RETURN_IF_ERROR(walk_records(
-        *file,
-        [&](const BatchHeader& header, const Record& record) -> Result<void> {
-          if (record.offset < end_offset_) return {};
-          end_offset_ = record.offset + 1;
-          if (header.is_control() || !record.value) return {};
-          const auto parsed = parse_metadata_record(*record.value);
-          if (parsed)
-            apply(*parsed);
-          else
-            problems.add({file->name(), -1,
-                          "record at offset " + std::to_string(record.offset.value) + ": " +
-                              parsed.error().what});
-          return {};
-        },
-        [&](const Error& error) {
-          problems.add({file->name(), -1, error.what});
-          return true;
-        }));
+    // A segment that ends below what is known says nothing new.
+    if (i + 1 < segments.size() && segments[i + 1] <= end_offset_) continue;
+    if (segments[i] != segment_) {
+      segment_ = segments[i];
+      position_ = {0};
+    }
+    RETURN_IF_ERROR(read_segment(dir, problems));
   }
+  return {};
+}
+
+Result<void> ClusterMetadata::read_segment(const SourceDir& dir, Problems& problems) {
+  const auto name = (below_.empty() ? "" : below_ + "/") + segment_file_name({segment_});
+  ASSIGN_OR_RETURN(const auto file, dir.open_file(name));
+  const auto note = [&](const std::string& what) { problems.add({file->name(), -1, what}); };
+  const auto visit = [&](const BatchHeader& header, const Record& record) -> Result<void> {
+    if (record.offset < end_offset_) return {};
+    end_offset_ = record.offset + 1;
+    if (header.is_control() || !record.value) return {};
+    if (const auto parsed = parse_metadata_record(*record.value))
+      apply(*parsed);
+    else
+      note("record at offset " + std::to_string(record.offset.value) + ": " + parsed.error().what);
+    return {};
+  };
+  ASSIGN_OR_RETURN(position_, walk_records(*file, position_, visit, [&](const Error& error) {
+                     note(error.what);
+                     return true;
+                   }));
   return {};
 }
 

@@ -17,13 +17,17 @@ namespace offsetfs::storage {
 // snapshot, then the log's records from its end offset on. A KRaft node keeps both in
 // `__cluster_metadata-0` of its metadata log directory.
 //
-// The log's tail may be uncommitted: it has no high watermark on disk. Immutable once loaded.
+// The log's tail may be uncommitted: it has no high watermark on disk. One thread at a time.
 class ClusterMetadata {
  public:
   // `dir`: the directory that is, or holds, `__cluster_metadata-0`. kNotFound if it has neither.
   // A damaged record or a torn snapshot is named in `problems` and costs only itself (an older
   // snapshot is taken then).
   static Result<ClusterMetadata> load(const SourceDir& dir, Problems& problems);
+
+  // Reads what the log has had appended since (a KRaft node writes twice a second); `dir` as
+  // before. An error leaves what is known as it was.
+  Result<void> catch_up(const SourceDir& dir, Problems& problems);
 
   // Applies one record; for load() and for tests. Records of an open metadata transaction wait for
   // its end.
@@ -43,7 +47,7 @@ class ClusterMetadata {
 
   void apply_now(const MetadataRecord& record);
   Result<void> load_snapshot(const SourceDir& dir, const std::string& below, Offset end_offset);
-  Result<void> load_log(const SourceDir& dir, const std::string& below, Problems& problems);
+  Result<void> read_segment(const SourceDir& dir, Problems& problems);
   const ConfigMap& settings(std::int8_t type, const std::string& name) const;
 
   std::map<ResourceKey, ConfigMap> settings_;
@@ -51,6 +55,9 @@ class ClusterMetadata {
   std::vector<MetadataRecord> in_transaction_;  // since its begin
   bool transaction_open_ = false;
   Offset end_offset_{};
+  std::string below_;   // the metadata log's directory, below the one that was given
+  Offset segment_{-1};  // where reading stands
+  Position position_{};
 };
 
 }  // namespace offsetfs::storage
