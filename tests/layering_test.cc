@@ -42,7 +42,7 @@ const std::vector<Rung>& ladder() {
       {"log dir", {"offset_checkpoint", "meta_properties", "log_source", "log_dir"}},
       {"beside",
        {"log_writer", "retention", "log_recovery", "java_properties", "log_config",
-        "metadata_record", "cluster_metadata"}},
+        "flexible_reader", "metadata_record", "cluster_metadata", "settings"}},
   };
   return rungs;
 }
