@@ -1,7 +1,5 @@
 #include "storage/varint.h"
 
-#include <bit>
-
 namespace offsetfs::storage {
 
 template <class Unsigned>
@@ -27,23 +25,8 @@ namespace {
 
 template <class Unsigned>
 void append_raw(std::string& out, Unsigned value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
-}
-
-std::uint32_t zigzag(std::int32_t value) {
-  return (static_cast<std::uint32_t>(value) << 1) ^ static_cast<std::uint32_t>(value >> 31);
-}
-std::uint64_t zigzag(std::int64_t value) {
-  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-}
-
-template <class Unsigned>
-std::size_t raw_bytes(Unsigned value) {
-  return (static_cast<std::size_t>(std::bit_width(value | 1U)) + 6) / 7;
+  char bytes[kMostVarlongBytes];
+  out.append(bytes, put_raw_varint(bytes, value));
 }
 
 }  // namespace
@@ -51,8 +34,5 @@ std::size_t raw_bytes(Unsigned value) {
 void append_uvarint(std::string& out, std::uint32_t value) { append_raw(out, value); }
 void append_varint(std::string& out, std::int32_t value) { append_raw(out, zigzag(value)); }
 void append_varlong(std::string& out, std::int64_t value) { append_raw(out, zigzag(value)); }
-
-std::size_t varint_bytes(std::int32_t value) { return raw_bytes(zigzag(value)); }
-std::size_t varlong_bytes(std::int64_t value) { return raw_bytes(zigzag(value)); }
 
 }  // namespace offsetfs::storage

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -60,13 +62,36 @@ inline const char* decode_varlong(const char* at, const char* end, std::int64_t&
   return at;
 }
 
+// Writes the minimal form and returns where the next field begins. Precondition: room for
+// kMostVarintBytes or kMostVarlongBytes.
+inline constexpr std::size_t kMostVarintBytes = 5;
+inline constexpr std::size_t kMostVarlongBytes = 10;
+template <class Unsigned>
+inline char* put_raw_varint(char* at, Unsigned value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
+inline std::uint32_t zigzag(std::int32_t value) {
+  return (static_cast<std::uint32_t>(value) << 1) ^ static_cast<std::uint32_t>(value >> 31);
+}
+inline std::uint64_t zigzag(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+inline char* put_varint(char* at, std::int32_t value) { return put_raw_varint(at, zigzag(value)); }
+inline char* put_varlong(char* at, std::int64_t value) { return put_raw_varint(at, zigzag(value)); }
+
 // Appends the minimal form.
 void append_uvarint(std::string& out, std::uint32_t value);
 void append_varint(std::string& out, std::int32_t value);
 void append_varlong(std::string& out, std::int64_t value);
 
 // How many bytes the minimal form takes.
-std::size_t varint_bytes(std::int32_t value);
-std::size_t varlong_bytes(std::int64_t value);
+inline std::size_t varint_bytes(std::int32_t value) {
+  return (static_cast<std::size_t>(std::bit_width(zigzag(value) | 1U)) + 6) / 7;
+}
+inline std::size_t varlong_bytes(std::int64_t value) {
+  return (static_cast<std::size_t>(std::bit_width(zigzag(value) | 1U)) + 6) / 7;
+}
 
 }  // namespace offsetfs::storage
