@@ -1,115 +1,166 @@
 #include "storage/java_properties.h"
 
-#include <charconv>
 #include <cstdint>
+#include <optional>
+
+#include "storage/text_lines.h"
 
 namespace offsetfs::storage {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\f";
-constexpr std::string_view kLineEnds = "\r\n";
 
-void skip_blanks(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-}
+bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
 
-std::string_view take_line(std::string_view& text) {
-  const auto end = text.find_first_of(kLineEnds);
-  const auto line = text.substr(0, end);
-  if (end == std::string_view::npos) return text = {}, line;
-  text.remove_prefix(end + (text.substr(end, 2) == "\r\n" ? 2 : 1));
-  return line;
+std::string_view without_indentation(std::string_view line) {
+  const auto first = line.find_first_not_of(kBlanks);
+  return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
 
 bool goes_on(std::string_view line) {
-  const auto last_other = line.find_last_not_of('\\');
-  const auto backslashes =
-      line.size() - (last_other == std::string_view::npos ? 0 : last_other + 1);
+  const auto last = line.find_last_not_of('\\');
+  const auto backslashes = last == std::string_view::npos ? line.size() : line.size() - last - 1;
   return backslashes % 2 == 1;
 }
 
-// A line with those that continue it, leading blanks gone.
-std::string take_logical_line(std::string_view& text) {
-  auto line = take_line(text);
-  skip_blanks(line);
-  std::string whole(line);
-  if (line.starts_with('#') || line.starts_with('!')) return {};
-  while (goes_on(whole)) {
-    whole.pop_back();
-    auto next = take_line(text);
-    skip_blanks(next);
-    whole += next;
-  }
-  return whole;
-}
-
-void append_utf8(std::string& out, std::uint32_t code_unit) {
-  if (code_unit < 0x80) {
-    out += static_cast<char>(code_unit);
-  } else if (code_unit < 0x800) {
-    out += static_cast<char>(0xC0 | code_unit >> 6);
-    out += static_cast<char>(0x80 | (code_unit & 0x3F));
-  } else {
-    out += static_cast<char>(0xE0 | code_unit >> 12);
-    out += static_cast<char>(0x80 | (code_unit >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code_unit & 0x3F));
-  }
-}
-
-// Takes what follows a backslash.
-void append_escaped(std::string& out, std::string_view& text) {
-  const char letter = text.front();
-  text.remove_prefix(1);
-  switch (letter) {
-    case 't': out += '\t'; return;
-    case 'n': out += '\n'; return;
-    case 'r': out += '\r'; return;
-    case 'f': out += '\f'; return;
-    case 'u': {
-      std::uint32_t code_unit = 0;
-      const auto digits = text.substr(0, 4);
-      const auto [end, error] =
-          std::from_chars(digits.data(), digits.data() + digits.size(), code_unit, 16);
-      if (error == std::errc{} && end == digits.data() + 4) {
-        text.remove_prefix(4);
-        return append_utf8(out, code_unit);
-      }
-      break;
+// A property's lines joined into one; nothing at the end of the text.
+std::optional<std::string> next_property(TextLines& lines) {
+  while (const auto line = lines.next()) {
+    const auto first = without_indentation(*line);
+    if (first.empty() || first.front() == '#' || first.front() == '!') continue;
+    std::string joined(first);
+    while (goes_on(joined)) {
+      joined.pop_back();
+      const auto more = lines.next();
+      if (!more) break;
+      joined += without_indentation(*more);
     }
-    default: break;
+    if (!joined.empty()) return joined;
   }
-  out += letter;
+  return std::nullopt;
 }
 
-// The key, or with no `terminators` the value: up to the first of them that is not escaped.
-std::string take_word(std::string_view& text, std::string_view terminators) {
-  std::string word;
-  while (!text.empty() && terminators.find(text.front()) == std::string_view::npos) {
-    const char next = text.front();
-    text.remove_prefix(1);
-    if (next == '\\' && !text.empty())
-      append_escaped(word, text);
-    else
-      word += next;
+// Where the key ends: at the first "=", ":" or blank with no backslash before it.
+std::size_t key_size(std::string_view property) {
+  std::size_t i = 0;
+  while (i < property.size()) {
+    if (property[i] == '\\') {
+      i += 2;
+      continue;
+    }
+    if (property[i] == '=' || property[i] == ':' || is_blank(property[i])) return i;
+    ++i;
   }
-  return word;
+  return property.size();
+}
+
+std::string_view value_behind(std::string_view rest) {
+  rest = without_indentation(rest);
+  if (rest.starts_with('=') || rest.starts_with(':')) {
+    rest = without_indentation(rest.substr(1));
+  }
+  return rest;
+}
+
+void append_utf8(std::string& text, std::uint32_t code_point) {
+  const auto add = [&text](std::uint32_t byte) { text += static_cast<char>(byte); };
+  if (code_point < 0x80) {
+    add(code_point);
+  } else if (code_point < 0x800) {
+    add(0xc0 | code_point >> 6);
+    add(0x80 | (code_point & 0x3f));
+  } else if (code_point < 0x10000) {
+    add(0xe0 | code_point >> 12);
+    add(0x80 | (code_point >> 6 & 0x3f));
+    add(0x80 | (code_point & 0x3f));
+  } else {
+    add(0xf0 | code_point >> 18);
+    add(0x80 | (code_point >> 12 & 0x3f));
+    add(0x80 | (code_point >> 6 & 0x3f));
+    add(0x80 | (code_point & 0x3f));
+  }
+}
+
+std::optional<std::uint32_t> hex_unit(std::string_view digits) {
+  if (digits.size() < 4) return std::nullopt;
+  std::uint32_t unit = 0;
+  for (const char c : digits.substr(0, 4)) {
+    const auto digit = std::string_view("0123456789abcdef").find(static_cast<char>(c | 0x20));
+    const bool is_hex = digit != std::string_view::npos && ((c >= '0' && c <= '9') || digit > 9);
+    if (!is_hex) return std::nullopt;
+    unit = unit << 4 | static_cast<std::uint32_t>(digit);
+  }
+  return unit;
+}
+
+bool is_high_surrogate(std::uint32_t unit) { return unit >= 0xd800 && unit < 0xdc00; }
+bool is_low_surrogate(std::uint32_t unit) { return unit >= 0xdc00 && unit < 0xe000; }
+
+// `rest` begins with "\u". Appends a character and tells how much of `rest` made it: two escapes
+// for one beyond the basic plane. A surrogate alone is no character and becomes U+FFFD. 0:
+// malformed.
+std::size_t append_unicode_escape(std::string& text, std::string_view rest) {
+  constexpr std::size_t kEscapeChars = 6;
+  constexpr std::uint32_t kReplacement = 0xfffd;
+  const auto unit = hex_unit(rest.substr(2));
+  if (!unit) return 0;
+  if (is_high_surrogate(*unit) && rest.substr(kEscapeChars).starts_with("\\u")) {
+    const auto low = hex_unit(rest.substr(kEscapeChars + 2));
+    if (low && is_low_surrogate(*low)) {
+      append_utf8(text, 0x10000 + ((*unit - 0xd800) << 10) + (*low - 0xdc00));
+      return 2 * kEscapeChars;
+    }
+  }
+  const bool is_alone = is_high_surrogate(*unit) || is_low_surrogate(*unit);
+  append_utf8(text, is_alone ? kReplacement : *unit);
+  return kEscapeChars;
+}
+
+char plain_escape(char c) {
+  switch (c) {
+    case 't': return '\t';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 'f': return '\f';
+    default: return c;
+  }
+}
+
+// Nothing for a malformed \u.
+std::optional<std::string> unescape(std::string_view raw) {
+  std::string text;
+  while (!raw.empty()) {
+    if (raw[0] != '\\') {
+      text += raw[0];
+      raw.remove_prefix(1);
+    } else if (raw.size() == 1) {
+      break;
+    } else if (raw[1] == 'u') {
+      const auto used = append_unicode_escape(text, raw);
+      if (used == 0) return std::nullopt;
+      raw.remove_prefix(used);
+    } else {
+      text += plain_escape(raw[1]);
+      raw.remove_prefix(2);
+    }
+  }
+  return text;
 }
 
 }  // namespace
 
-std::map<std::string, std::string, std::less<>> parse_java_properties(std::string_view text) {
-  std::map<std::string, std::string, std::less<>> properties;
-  while (!text.empty()) {
-    const auto line = take_logical_line(text);
-    std::string_view rest = line;
-    if (rest.empty()) continue;
-    auto key = take_word(rest, "=: \t\f");
-    skip_blanks(rest);
-    if (rest.starts_with('=') || rest.starts_with(':')) {
-      rest.remove_prefix(1);
-      skip_blanks(rest);
+Result<JavaProperties> parse_java_properties(std::string_view text, const std::string& name) {
+  JavaProperties properties;
+  TextLines lines(text);
+  while (const auto property = next_property(lines)) {
+    const auto size = key_size(*property);
+    auto key = unescape(std::string_view(*property).substr(0, size));
+    auto value = unescape(value_behind(std::string_view(*property).substr(size)));
+    if (!key || !value) {
+      return fail(Errc::kCorrupt, name + ":" + std::to_string(lines.number()) +
+                                      ": a \\u without four hexadecimal digits");
     }
-    properties[std::move(key)] = take_word(rest, {});
+    properties[std::move(*key)] = std::move(*value);
   }
   return properties;
 }

@@ -4,18 +4,23 @@
 #include <string>
 #include <string_view>
 
+#include "storage/result.h"
+
 namespace offsetfs::storage {
 
-// The text of a Java properties file: server.properties, meta.properties.
+// Java's properties files, by the rules of java.util.Properties.load:
 //
-//   file    := { comment | entry }
-//   comment := blanks ("#" | "!") anything
-//   entry   := blanks key blanks [ "=" | ":" ] blanks value
+//   a line is a comment if its first character is "#" or "!"; blank lines count for nothing;
+//   an odd number of backslashes at its end joins the next line, without that one's indentation;
+//   the key ends at the first bare "=", ":" or blank; the value begins behind blanks, at most one
+//   "=" or ":", and blanks again, and keeps the blanks at its end; \t \n \r \f \uXXXX mean what
+//   they mean in Java; any other backslash only guards what follows it.
 //
-// A line that ends in an odd number of backslashes goes on in the next one, whose leading blanks
-// are dropped. In keys and values \t \n \r \f and \uXXXX are what they say, and a backslash before
-// any other character is dropped. Of a key given twice the last one holds. Every text is a
-// properties file: there is nothing to refuse. Source: java.util.Properties.load.
-std::map<std::string, std::string, std::less<>> parse_java_properties(std::string_view text);
+// Keys and values are UTF-8; bytes above 127 are taken as they are.
+using JavaProperties = std::map<std::string, std::string, std::less<>>;
+
+// The last of several equal keys counts. kCorrupt for a \u without its four digits; the message
+// says name and line.
+Result<JavaProperties> parse_java_properties(std::string_view text, const std::string& name);
 
 }  // namespace offsetfs::storage

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
+
+#include "storage/java_number.h"
 
 namespace offsetfs::storage {
 namespace {
@@ -33,20 +34,10 @@ bool is_legal_topic(std::string_view topic) {
                      [](char c) { return is_alnum(c) || c == '.' || c == '_' || c == '-'; });
 }
 
-// As Java's Integer.parseInt: leading zeros and one "+" are accepted. A "-" cannot be here.
-std::optional<std::int32_t> parse_partition(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.front() == '-') return std::nullopt;
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<TopicPartition> parse_topic_partition(std::string_view text) {
   const auto dash = text.rfind('-');
   if (dash == std::string_view::npos || !is_legal_topic(text.substr(0, dash))) return std::nullopt;
-  const auto partition = parse_partition(text.substr(dash + 1));
+  const auto partition = parse_java_int(text.substr(dash + 1));
   if (!partition) return std::nullopt;
   return TopicPartition{std::string(text.substr(0, dash)), *partition};
 }
