@@ -24,25 +24,31 @@ struct Rung {
 // Ground first. A file of storage/ that stands in no rung fails the test: give it its place.
 const std::vector<Rung>& ladder() {
   static const std::vector<Rung> rungs = {
-      {"ground", {"units", "topic_partition", "result", "check", "mutex", "unique_fd", "problems"}},
-      {"bytes", {"byte_reader", "varint", "crc32c"}},
+      {"ground",
+       {"units", "topic_partition", "result", "check", "mutex", "unique_fd", "problems",
+        "java_number"}},
+      {"bytes", {"byte_reader", "varint", "crc32c", "uuid", "text_lines"}},
       {"io",
        {"file", "pread_file", "page_cache", "io_ring", "ring_file", "io_backend", "file_info",
         "beneath", "dir"}},
       {"batch header", {"batch_header"}},  // names the codecs
       {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
-      {"record batch",
-       {"record", "record_batch", "batch_scanner", "batch_builder", "record_reader",
-        "legacy_records"}},
+      {"record batch", {"record", "record_batch", "batch_scanner", "batch_builder", "batch_cache"}},
       {"index",
        {"index_file", "offset_index", "time_index", "transaction_index", "checkpoint_file",
-        "leader_epochs", "partition_metadata", "producer_snapshot"}},
-      {"segment", {"segment_files", "segment", "active_segment"}},
-      {"partition log", {"partition_dir", "partition_log"}},
-      {"log dir", {"offset_checkpoint", "meta_properties", "log_source", "log_dir"}},
+        "leader_epochs", "partition_metadata", "producer_snapshot", "java_properties",
+        "meta_properties", "offset_checkpoint"}},
+      {"segment",
+       {"segment_files", "batch_place", "segment", "segment_tail", "segment_times",
+        "segment_search", "segment_damage", "segment_list", "open_segments", "log_window",
+        "active_segment"}},
+      {"partition log",
+       {"partition_dir", "log_dir_files", "partition_log", "partition_lookup", "partition_snapshot",
+        "partition_times", "log_cursor"}},
+      {"log dir", {"log_source", "log_dir"}},
       {"beside",
-       {"log_writer", "retention", "log_recovery", "java_properties", "log_config",
-        "flexible_reader", "metadata_record", "cluster_metadata", "settings"}},
+       {"log_writer", "retention", "log_recovery", "log_config", "flexible_reader",
+        "metadata_record", "cluster_metadata", "settings"}},
   };
   return rungs;
 }
