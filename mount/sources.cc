@@ -201,7 +201,7 @@ std::vector<std::string> split_source(const std::string& source,
 }
 
 Result<std::vector<std::string>> log_dirs_of(std::string_view properties, const std::string& file) {
-  const auto settings = storage::parse_java_properties(properties);
+  ASSIGN_OR_RETURN(const auto settings, storage::parse_java_properties(properties, file));
   for (const char* key : {"log.dirs", "log.dir"}) {
     const auto found = settings.find(key);
     if (found == settings.end()) continue;
