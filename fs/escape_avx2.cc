@@ -41,17 +41,75 @@ alignas(16) constexpr auto kClosingUp = [] {
   return shuffles;
 }();
 
-// The last block of a field, filled up with a letter that no rule escapes.
-struct PaddedBlock {
-  alignas(kBlock) char bytes[kBlock];
-  PaddedBlock(const char* at, std::size_t size) {
-    std::memset(bytes, 'x', kBlock);
-    std::memcpy(bytes, at, size);
-  }
-};
-
 OFFSETFS_AVX2 inline __m256i load(const char* at) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+
+// Fewer bytes than a block, filled up with a letter that no rule escapes. Two loads that overlap,
+// and a shuffle that takes the overlap out: a copy into a padded buffer would wait for its own
+// stores.
+constexpr char kFilling = 'x';
+constexpr std::uint8_t kFill = 0x80;  // of a shuffle: no byte from there
+
+// For each count below 16: where its bytes are after load_ends().
+alignas(16) constexpr auto kJoining = [] {
+  std::array<Shuffle, 16> shuffles{};
+  for (std::uint8_t count = 0; count < 16; ++count) {
+    // The low half begins with the first bytes; the high half ends with the last, or holds the
+    // last.
+    const int low = count >= 8 ? 8 : count >= 4 ? 4 : count - 1;
+    const int high = count >= 8 ? 8 : count >= 4 ? 4 : 1;
+    for (int i = 0; i < 16; ++i) {
+      const int from = i < low ? i : 8 + i - (count - high);
+      shuffles[count][static_cast<std::size_t>(i)] =
+          i < count ? static_cast<std::uint8_t>(from) : kFill;
+    }
+  }
+  return shuffles;
+}();
+
+// Shifts a vector of 16 down by `count` bytes, read at [count].
+alignas(16) constexpr auto kShifting = [] {
+  std::array<std::uint8_t, 32> shuffle{};
+  for (std::size_t i = 0; i < 32; ++i) shuffle[i] = i < 16 ? static_cast<std::uint8_t>(i) : kFill;
+  return shuffle;
+}();
+
+template <class Word>
+inline std::int64_t load_word(const char* at) {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return static_cast<std::int64_t>(word);
+}
+
+// Precondition: 0 < count < 16.
+OFFSETFS_AVX2 inline __m128i load_ends(const char* at, std::size_t count) {
+  if (count >= 8) {
+    return _mm_set_epi64x(load_word<std::uint64_t>(at + count - 8), load_word<std::uint64_t>(at));
+  }
+  if (count >= 4) {
+    return _mm_set_epi64x(load_word<std::uint32_t>(at + count - 4), load_word<std::uint32_t>(at));
+  }
+  const std::int64_t first = load_word<std::uint8_t>(at);
+  const std::int64_t middle = load_word<std::uint8_t>(at + (count >> 1));
+  return _mm_set_epi64x(load_word<std::uint8_t>(at + count - 1),
+                        count == 3 ? first | middle << 8 : first);
+}
+
+OFFSETFS_AVX2 inline __m128i shuffle_or_fill(__m128i bytes, const std::uint8_t* shuffle) {
+  const __m128i from = _mm_loadu_si128(reinterpret_cast<const __m128i*>(shuffle));
+  return _mm_blendv_epi8(_mm_shuffle_epi8(bytes, from), _mm_set1_epi8(kFilling), from);
+}
+
+// Precondition: 0 < count < kBlock.
+OFFSETFS_AVX2 inline __m256i load_part(const char* at, std::size_t count) {
+  if (count < 16) {
+    return _mm256_set_m128i(_mm_set1_epi8(kFilling),
+                            shuffle_or_fill(load_ends(at, count), kJoining[count].data()));
+  }
+  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + count - 16));
+  return _mm256_set_m128i(shuffle_or_fill(high, kShifting.data() + (kBlock - count)), low);
 }
 
 OFFSETFS_AVX2 inline __m256i equals(__m256i bytes, char c) {
@@ -139,7 +197,7 @@ OFFSETFS_AVX2 EscapeScan scan(storage::Bytes bytes) {
     }
     left -= blocks * kBlock;
     if (left != 0 && left < kBlock) {
-      look_at<Rules>(load(PaddedBlock(at, left).bytes), seen);
+      look_at<Rules>(load_part(at, left), seen);
       left = 0;
     }
     // \u00XX adds five where others add one.
@@ -155,16 +213,18 @@ OFFSETFS_AVX2 inline char* write_eight(__m128i pairs, unsigned mask, char* out) 
   return out + 8 + std::popcount(mask);
 }
 
+// `count` bytes at `at`; `bytes` holds them, filled up to a block. The filling escapes nothing and
+// lies behind, so its length is what must be taken off.
 template <class Rules>
-OFFSETFS_AVX2 inline char* write_block(const char* at, char* out) {
-  const __m256i bytes = load(at);
+OFFSETFS_AVX2 inline char* write_block(__m256i bytes, const char* at, std::size_t count,
+                                       char* out) {
   const auto special = static_cast<unsigned>(_mm256_movemask_epi8(Rules::special(bytes)));
   if (special == 0) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
-    return out + kBlock;
+    return out + count;
   }
   if (_mm256_movemask_epi8(Rules::long_form(bytes)) != 0) {
-    return write_escaped(Rules::kRules, at, at + kBlock, out);
+    return write_escaped(Rules::kRules, at, at + count, out);
   }
   const __m256i letters = Rules::letters(bytes);
   const __m128i backslash = _mm_set1_epi8('\\');
@@ -173,17 +233,18 @@ OFFSETFS_AVX2 inline char* write_block(const char* at, char* out) {
   out = write_eight(_mm_unpacklo_epi8(backslash, low), special & 0xff, out);
   out = write_eight(_mm_unpackhi_epi8(backslash, low), special >> 8 & 0xff, out);
   out = write_eight(_mm_unpacklo_epi8(backslash, high), special >> 16 & 0xff, out);
-  return write_eight(_mm_unpackhi_epi8(backslash, high), special >> 24, out);
+  out = write_eight(_mm_unpackhi_epi8(backslash, high), special >> 24, out);
+  return out - (kBlock - count);
 }
 
 template <class Rules>
 OFFSETFS_AVX2 char* write(storage::Bytes bytes, char* out) {
   const char* at = bytes.data();
   std::size_t left = bytes.size();
-  for (; left >= kBlock; left -= kBlock, at += kBlock) out = write_block<Rules>(at, out);
-  if (left == 0) return out;
-  // The filling escapes nothing and lies behind, so it is cut off by its length.
-  return write_block<Rules>(PaddedBlock(at, left).bytes, out) - (kBlock - left);
+  for (; left >= kBlock; left -= kBlock, at += kBlock) {
+    out = write_block<Rules>(load(at), at, kBlock, out);
+  }
+  return left == 0 ? out : write_block<Rules>(load_part(at, left), at, left, out);
 }
 
 constexpr Escaper kJson{scan<Json>, write<Json>};

@@ -99,12 +99,12 @@ class JsonRenderer final : public RecordRenderer {
     at = write_decimal(record.offset.value, decimal_bytes(record.offset.value), at);
     at = write_timestamp(record, at);
     at = put(broker_, at);
-    if (!record.headers.empty()) at = write_headers(record.headers, headers, at);
+    if (!record.headers.empty()) at = write_headers(record.headers, headers.is_base64, at);
     at = put(kKey, at);
-    at = write(record.key, key, at);
+    at = write(record.key, key.form, at);
     if (key.form == Plan::Form::kBase64) at = put(kKeyEncoding, at);
     at = put(kPayload, at);
-    at = write(record.value, value, at);
+    at = write(record.value, value.form, at);
     if (value.form == Plan::Form::kBase64) at = put(kPayloadEncoding, at);
     at = put(kEnd, at);
     CHECK(at == out.data() + before + bytes);
@@ -154,50 +154,45 @@ class JsonRenderer final : public RecordRenderer {
   static Plan plan_base64(Bytes bytes) {
     return {Plan::Form::kBase64, base64_bytes(bytes.size()) + 2};
   }
-  // A string among headers, whose encoding all share.
-  Plan plan(const Field& field, bool is_base64) const {
-    if (!field) return {};
-    return is_base64 ? plan_base64(*field) : plan_utf8(*field, escaper_.scan(*field));
-  }
 
   HeadersPlan plan(RecordHeaders headers) const {
     if (headers.empty()) return {};
-    HeadersPlan plan;
-    plan.is_base64 = !are_utf8(headers);
-    plan.bytes = length(kHeaders) + static_cast<std::size_t>(headers.count()) * 2;  // , , ... ]
-    if (plan.is_base64) plan.bytes += length(kHeadersEncoding);
+    const std::size_t around = length(kHeaders) + static_cast<std::size_t>(headers.count()) * 2;
+    std::size_t utf8_bytes = 0;
+    std::size_t base64_bytes = 0;
+    bool is_base64 = false;
+    const auto add = [&](const Field& field) {
+      const Plan plan = this->plan(field);
+      is_base64 |= plan.form == Plan::Form::kBase64;
+      utf8_bytes += plan.bytes;
+      base64_bytes += field ? plan_base64(*field).bytes : plan.bytes;
+    };
     while (!headers.empty()) {
       const RecordHeader header = headers.pop_front();
-      plan.bytes += this->plan(header.key, plan.is_base64).bytes;
-      plan.bytes += this->plan(header.value, plan.is_base64).bytes;
+      add(header.key);
+      add(header.value);
     }
-    return plan;
-  }
-  bool are_utf8(RecordHeaders headers) const {
-    while (!headers.empty()) {
-      const RecordHeader header = headers.pop_front();
-      if (plan(header.key).form == Plan::Form::kBase64) return false;
-      if (plan(header.value).form == Plan::Form::kBase64) return false;
-    }
-    return true;
+    if (is_base64) return {true, around + base64_bytes + length(kHeadersEncoding)};
+    return {false, around + utf8_bytes};
   }
 
-  char* write_headers(RecordHeaders headers, const HeadersPlan& how, char* out) const {
+  char* write_headers(RecordHeaders headers, bool is_base64, char* out) const {
+    const Plan::Form form = is_base64 ? Plan::Form::kBase64 : Plan::Form::kEscaped;
     out = put(kHeaders, out);
     while (!headers.empty()) {
       const RecordHeader header = headers.pop_front();
-      out = write(header.key, plan(header.key, how.is_base64), out);
+      out = write(header.key, form, out);
       *out++ = ',';
-      out = write(header.value, plan(header.value, how.is_base64), out);
+      out = write(header.value, header.value ? form : Plan::Form::kNull, out);
       *out++ = headers.empty() ? ']' : ',';
     }
-    return how.is_base64 ? put(kHeadersEncoding, out) : out;
+    return is_base64 ? put(kHeadersEncoding, out) : out;
   }
 
-  char* write(const Field& field, const Plan& plan, char* out) const {
-    if (plan.form == Plan::Form::kNull) return put("null", out);
+  char* write(const Field& field, Plan::Form form, char* out) const {
+    if (form == Plan::Form::kNull) return put("null", out);
     *out++ = '"';
-    switch (plan.form) {
+    switch (form) {
       case Plan::Form::kNull: break;
       case Plan::Form::kPlain: out = put(*field, out); break;
       case Plan::Form::kEscaped: out = escaper_.write(*field, out); break;

@@ -5,6 +5,7 @@
 
 #include "fs/decimal.h"
 #include "fs/escape.h"
+#include "fs/escape_rules.h"
 #include "fs/record_renderers.h"
 #include "fs/utf8.h"
 #include "storage/check.h"
@@ -118,7 +119,11 @@ class TsvRenderer final : public RecordRenderer {
   char* write_not_utf8(Bytes bytes, char* out) const {
     constexpr char kHex[] = "0123456789abcdef";
     split_utf8(
-        bytes, [&](Bytes good) { out = escaper_.write(good, out); },
+        // Pieces of a few bytes: the plain loop is the faster one.
+        bytes,
+        [&](Bytes good) {
+          out = write_escaped(kTsvRules, good.data(), good.data() + good.size(), out);
+        },
         [&](std::uint8_t byte) {
           const char escaped[] = {'\\', 'x', kHex[byte >> 4], kHex[byte & 0xf]};
           std::memcpy(out, escaped, sizeof escaped);
