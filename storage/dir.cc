@@ -100,7 +100,7 @@ Result<void> SourceDir::list(const std::string& below,
     if (is_dot_or_dot_dot(entry->d_name)) continue;
     const auto type =
         entry->d_type != DT_UNKNOWN ? entry->d_type : type_by_stat(dir_fd, entry->d_name);
-    if (!visit({entry->d_name, kind_of(type)})) return {};
+    if (!visit({entry->d_name, kind_of(type), entry->d_ino})) return {};
   }
   if (errno != 0) return fail_errno(errno, name_of(below));
   return {};

@@ -22,6 +22,7 @@ class SourceDir {
   struct Entry {
     std::string_view name;  // valid during the call
     Kind kind;
+    ino_t ino = 0;  // as the listing has it: a change of it says that this is another file
   };
 
   // `path` itself may be a symbolic link: the user typed it. kNotFound, kIo; kInvalid if it is no

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <utility>
+
+#include "storage/segment.h"
+
+// The search for an offset in one segment: where to begin, the walk, and what to believe of it.
+
+namespace offsetfs::storage {
+
+namespace {
+
+// How often a search steps back from an index entry that did not prove good, before it begins at
+// the file's front: a few entries one by one, then half the way each time.
+constexpr int kSingleSteps = 4;
+constexpr int kMostSteps = 12;
+
+std::size_t piece_bytes(Position valid_end) {
+  return valid_end.value <= Segment::kScanBytes ? static_cast<std::size_t>(Segment::kScanBytes)
+                                                : LogWindow::kDefaultPieceBytes;
+}
+
+}  // namespace
+
+// Where a walk over headers came to.
+struct Segment::WalkEnd {
+  Probe probe = Probe::kEnd;  // kBatch: of the first batch with last_offset >= target
+  Position position{};
+  BatchHeader header;        // kBatch
+  std::string why;           // kBad
+  std::int32_t batches = 0;  // walked, the one at `position` included
+  // The batch before: its header was believed so far, but no CRC was looked at.
+  std::optional<Position> previous_position;
+  BatchHeader previous;
+
+  std::optional<Offset> expected_offset() const {
+    if (!previous_position) return std::nullopt;
+    return previous.next_offset();
+  }
+};
+
+Result<Segment::Start> Segment::start_for(Offset target, LogWindow& window) const {
+  const Start front{Position{0}, std::nullopt, true};
+  if (window.limit().value <= kScanBytes) return front;
+  const OffsetIndex* const index = offset_index();
+  if (index == nullptr) return front;
+  const auto entry = index->lookup(target, window.limit());
+  if (!entry || !*entry) return front;  // an index that can't be read is as good as none
+  Start start{(*entry)->position, **entry, false};
+  ASSIGN_OR_RETURN(const bool good, may_begin_at(start.position, target, window));
+  if (good) return start;
+  return earlier_start(start, 0, target, window);
+}
+
+Result<bool> Segment::may_begin_at(Position position, Offset target, LogWindow& window) const {
+  if (position.value <= 0) return false;
+  BatchHeader header;
+  ASSIGN_OR_RETURN(const Probe probe, window.probe(position, header, nullptr));
+  // The header of a legacy wrapper names its last message: the target may be one of the others.
+  return probe == Probe::kBatch && plausible(header) &&
+         (header.is_v2() ? header.base_offset : header.last_offset) <= target;
+}
+
+Result<Segment::Start> Segment::earlier_start(const Start& start, int steps, Offset target,
+                                              LogWindow& window) const {
+  const OffsetIndex* const index = offset_index();
+  Position before = start.position;
+  for (; index != nullptr && steps < kMostSteps; ++steps) {
+    if (steps >= kSingleSteps) before.value /= 2;
+    const auto entry = index->lookup_position(before);
+    if (!entry || !*entry || (*entry)->position >= before) break;
+    before = (*entry)->position;
+    ASSIGN_OR_RETURN(const bool good, may_begin_at(before, target, window));
+    if (good) return Start{before, **entry, false};
+  }
+  return Start{Position{0}, std::nullopt, true};
+}
+
+Result<bool> Segment::is_trusted(const Start& start, LogWindow& window) const {
+  if (start.trusted) return true;
+  BatchHeader header;
+  ASSIGN_OR_RETURN(const Probe probe, window.probe(start.position, header, nullptr));
+  if (probe != Probe::kBatch) return false;
+  return window.crc_good(start.position, header);
+}
+
+Result<Segment::WalkEnd> Segment::walk(const Start& start, Offset target, LogWindow& window) const {
+  WalkEnd end;
+  end.position = start.position;
+  while (true) {
+    ASSIGN_OR_RETURN(end.probe, window.probe(end.position, end.header, &end.why));
+    if (end.probe != Probe::kBatch) return end;
+    if (!plausible(end.header)) {
+      end.probe = Probe::kBad;
+      end.why = "base offset " + std::to_string(end.header.base_offset.value) +
+                " lies below the segment's";
+      return end;
+    }
+    ++end.batches;
+    if (end.header.last_offset >= target) return end;
+    end.previous = end.header;
+    end.previous_position = end.position;
+    end.position = end.position + end.header.size_bytes;
+  }
+}
+
+// What a walk came to, judged: an answer, or the position at which something is wrong.
+Result<std::optional<Position>> Segment::judge(WalkEnd& end, Offset target, LogWindow& window,
+                                               const DecodeLimits& limits,
+                                               BatchSearch& search) const {
+  using Odd = std::optional<Position>;
+  if (end.probe == Probe::kBatch) {
+    ASSIGN_OR_RETURN(std::string entry, window.entry(end.position, end.header));
+    search.place.header = end.header;
+    search.place.position = end.position;
+    auto batch = DecodedBatch::decode(std::move(entry), limits);
+    Offset first = end.header.base_offset;
+    if (batch) {
+      search.outcome = BatchSearch::Outcome::kFound;
+      search.batch = std::move(*batch);
+      if (!end.header.is_v2()) first = search.batch->records().first_offset();
+    } else {
+      ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(end.position, end.header));
+      if (!crc_good) return Odd(end.position);
+      // The batch lies where it says, but what it holds can't be had.
+      if (!end.header.is_v2()) first = end.expected_offset().value_or(std::min(target, first));
+      search.outcome = BatchSearch::Outcome::kDamaged;
+      search.damage = {end.position, end.position + end.header.size_bytes, first,
+                       end.header.next_offset(), batch.error().what};
+      report(end.position, batch.error().what);
+    }
+    if (first <= target) return Odd();
+  } else if (end.probe == Probe::kEnd) {
+    search.outcome = BatchSearch::Outcome::kPastEnd;
+  } else {
+    return Odd(end.position);
+  }
+  // A gap, or the end. Unless the batch before said less of itself than it holds: then the target
+  // is in there, and its CRC is bad.
+  if (!end.previous_position) return Odd();
+  ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(*end.previous_position, end.previous));
+  return crc_good ? Odd() : Odd(*end.previous_position);
+}
+
+Result<BatchSearch> Segment::search(Offset target, Position valid_end,
+                                    const DecodeLimits& limits) const {
+  LogWindow window(*log_, valid_end, piece_bytes(valid_end));
+  BatchSearch search;
+  search.place.segment_base_offset = base_offset_;
+  ASSIGN_OR_RETURN(Start start, start_for(target, window));
+  std::optional<Offset> expected_offset;  // at `start`, if it stands behind damage
+  for (int steps = 0;;) {
+    ASSIGN_OR_RETURN(WalkEnd end, walk(start, target, window));
+    search.place.batches_scanned += end.batches;
+    search.place.index_entry = start.entry;
+    ASSIGN_OR_RETURN(const std::optional<Position> odd, judge(end, target, window, limits, search));
+    if (!odd) return search;
+    ASSIGN_OR_RETURN(const bool trusted, is_trusted(start, window));
+    if (!trusted) {  // the index may have led to where no batch begins
+      ASSIGN_OR_RETURN(start, earlier_start(start, steps, target, window));
+      ++steps;
+      continue;
+    }
+    if (end.previous_position) {
+      expected_offset =
+          *odd == *end.previous_position ? end.previous.base_offset : end.previous.next_offset();
+    } else if (odd->value == 0) {
+      expected_offset = base_offset_;
+    }
+    ASSIGN_OR_RETURN(search.damage, damage_at(*odd, expected_offset, valid_end));
+    if (search.damage.end == *odd) {  // nothing follows: a torn tail
+      search.outcome = BatchSearch::Outcome::kPastEnd;
+      return search;
+    }
+    if (target < search.damage.first || search.damage.holds(target)) {
+      search.outcome = BatchSearch::Outcome::kDamaged;
+      return search;
+    }
+    start = {search.damage.end, start.entry, true};
+    expected_offset = search.damage.next;
+  }
+}
+
+}  // namespace offsetfs::storage

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <utility>
+
+#include "storage/segment.h"
+
+// Times in one segment. Batches are compared by their header's max_timestamp; whoever wants a
+// record looks into the batch.
+
+namespace offsetfs::storage {
+
+namespace {
+
+// Calls `visit(position, header)` for each batch from `at` on, over damage, until it returns false.
+template <class Visit>
+Result<void> visit_headers(const Segment& segment, LogWindow& window, Position at,
+                           std::optional<Offset> expected, const Visit& visit) {
+  while (true) {
+    BatchHeader header;
+    ASSIGN_OR_RETURN(const Probe probe, window.probe(at, header, nullptr));
+    if (probe == Probe::kEnd) return {};
+    if (probe == Probe::kBatch && header.base_offset >= segment.base_offset()) {
+      ASSIGN_OR_RETURN(const bool more, visit(at, header));
+      if (!more) return {};
+      expected = header.next_offset();
+      at = at + header.size_bytes;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Damage damage, segment.damage_at(at, expected, window.limit()));
+    if (damage.end == at) return {};
+    expected = damage.next;
+    at = damage.end;
+  }
+}
+
+}  // namespace
+
+// The place of the batch an entry speaks of, if that batch has exactly the entry's time.
+Result<std::optional<BatchPlace>> Segment::proven(const TimestampOffset& entry,
+                                                  Position valid_end) const {
+  auto found = search(entry.offset, valid_end, DecodeLimits{});
+  if (!found) return fail(std::move(found.error()));
+  const BatchHeader& header = found->place.header;
+  if (found->outcome != BatchSearch::Outcome::kFound || header.base_offset > entry.offset ||
+      header.max_timestamp != entry.timestamp) {
+    return std::optional<BatchPlace>();
+  }
+  return std::optional(std::move(found->place));
+}
+
+Result<TimestampMs> Segment::max_timestamp(Position valid_end) const {
+  TimestampMs largest = kNoTimestamp;
+  Position from{0};
+  std::optional<Offset> expected = base_offset_;
+  const TimeIndex* const index = valid_end.value <= kTimeScanBytes ? nullptr : time_index();
+  if (index != nullptr) {
+    const auto last = index->last();
+    if (last && *last) {
+      ASSIGN_OR_RETURN(const std::optional<BatchPlace> place, proven(**last, valid_end));
+      if (place) {
+        largest = (*last)->timestamp;
+        from = place->position + place->header.size_bytes;
+        expected = place->header.next_offset();
+      }
+    }
+  }
+  LogWindow window(*log_, valid_end);
+  RETURN_IF_ERROR(visit_headers(*this, window, from, expected,
+                                [&](Position, const BatchHeader& header) -> Result<bool> {
+                                  largest = std::max(largest, header.max_timestamp);
+                                  return true;
+                                }));
+  return largest;
+}
+
+Result<BatchPlace> Segment::find_batch_by_time(TimestampMs target, Offset from,
+                                               Position valid_end) const {
+  LogWindow window(*log_, valid_end);
+  // Behind the batch that holds `from`, and behind what is proven to be older.
+  ASSIGN_OR_RETURN(Start start, start_for(from, window));
+  for (int steps = 0; true; ++steps) {
+    ASSIGN_OR_RETURN(const bool trusted, is_trusted(start, window));
+    if (trusted) break;
+    ASSIGN_OR_RETURN(start, earlier_start(start, steps, from, window));
+  }
+  const TimeIndex* const index = valid_end.value <= kTimeScanBytes ? nullptr : time_index();
+  if (index != nullptr && target.value > INT64_MIN) {
+    const auto older = index->lookup(target - 1);
+    if (older && *older && (*older)->offset >= from) {
+      ASSIGN_OR_RETURN(const std::optional<BatchPlace> place, proven(**older, valid_end));
+      if (place && place->position > start.position) {
+        start = {place->position, place->index_entry, true};
+      }
+    }
+  }
+  BatchPlace place;
+  place.segment_base_offset = base_offset_;
+  place.index_entry = start.entry;
+  bool found = false;
+  std::optional<Offset> expected;
+  if (start.position.value == 0) expected = base_offset_;
+  RETURN_IF_ERROR(
+      visit_headers(*this, window, start.position, expected,
+                    [&](Position position, const BatchHeader& header) -> Result<bool> {
+                      ++place.batches_scanned;
+                      if (header.last_offset < from || header.max_timestamp < target) return true;
+                      ASSIGN_OR_RETURN(found, window.crc_good(position, header));
+                      if (!found) {  // a damaged batch has no time
+                        const auto damage = damage_at(position, std::nullopt, valid_end);
+                        return damage ? Result<bool>(true) : fail(Error(damage.error()));
+                      }
+                      place.position = position;
+                      place.header = header;
+                      return false;
+                    }));
+  if (found) return place;
+  return fail(Errc::kNotFound,
+              log_->name() + ": no batch has a time at or after " + std::to_string(target.value));
+}
+
+}  // namespace offsetfs::storage
