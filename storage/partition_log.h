@@ -1,11 +1,18 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "storage/batch_cache.h"
+#include "storage/log_dir_files.h"
+#include "storage/mutex.h"
+#include "storage/open_segments.h"
+#include "storage/problems.h"
 #include "storage/record_batch.h"
 #include "storage/result.h"
 #include "storage/segment.h"
@@ -19,8 +26,8 @@ namespace offsetfs::storage {
 //   log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset
 struct LogOffsets {
   Offset log_start_offset{};
-  Offset log_end_offset{};   // the next offset to be written
-  Offset high_watermark{};   // checkpointed: a lower bound; clamped into [start, end]
+  Offset log_end_offset{};  // the next offset to be written
+  Offset high_watermark{};  // checkpointed: a lower bound; clamped into [start, end]
   std::optional<Offset> recovery_point;
   std::optional<Offset> cleaner_offset;
 };
@@ -29,18 +36,18 @@ struct LogOffsets {
 struct RecordLookup {
   enum class Outcome {
     kPresent,
-    kControl,        // a transaction marker or another control record
-    kCompacted,      // a gap: no record bears this offset any more
+    kControl,    // a transaction marker or another control record
+    kCompacted,  // a gap: no record bears this offset any more
     kBelowLogStart,
-    kPastLogEnd,     // at or past the log end offset
-    kDamaged,        // its batch can't be read; `reason` says why
+    kPastLogEnd,  // at or past the log end offset
+    kDamaged,     // its batch can't be read; `reason` says why
   };
   Outcome outcome = Outcome::kPastLogEnd;
   std::shared_ptr<const DecodedBatch> batch;  // kPresent, kControl: owns what `record` views
   Record record;
-  std::optional<BatchPlace> place;            // of the batch that holds N, or the first after it
-  std::optional<Offset> next;                 // the offset a consumer that seeks to N reads next
-  std::string reason;                         // one sentence
+  std::optional<BatchPlace> place;  // of the batch that holds N, or the first after it
+  std::optional<Offset> next;       // the offset a consumer that seeks to N reads next
+  std::string reason;               // one sentence
 };
 
 // What a time leads to.
@@ -50,39 +57,156 @@ struct TimeLookup {
   std::optional<BatchPlace> place;
 };
 
+// The largest timestamp of a segment, as retention and `offsetsForTimes` take it.
+struct SegmentTimestamp {
+  TimestampMs largest = kNoTimestamp;  // of its batches; kNoTimestamp: none has any
+  TimestampMs mtime = kNoTimestamp;    // of its `.log`: what a broker goes by then
+};
+
 // The log of one topic partition: its segments in base-offset order, and lookups across them.
 //
 // Readers work on a snapshot: replaced as a whole when the directory changed, never edited. A
 // segment in use stays readable after retention has unlinked it. Any thread; no lock is held across
 // I/O.
+//
+// The directory is looked at (its mtime) once in kRecheckMs at most; the active segment's size at
+// every call that depends on the log end. What seems to be beyond the end, or gone, is looked for
+// in a fresh listing before that is answered. refresh() looks at once: for those who were told of a
+// change.
 class PartitionLog {
  public:
+  static constexpr std::int64_t kRecheckMs = 50;
+
   struct Options {
     DecodeLimits limits;
     bool show_control = false;  // control records are visible (-o control)
   };
+  // What all partitions of a mount share.
+  struct Shared {
+    std::shared_ptr<OpenSegments> open_segments;
+    std::shared_ptr<BatchCache> batches;
+    std::shared_ptr<Problems> problems;
+    Options options;
+  };
 
-  const TopicPartition& topic_partition() const;
+  // `below`: the partition's directory in `dir`; "" if it is `dir` itself. `files` null: there is
+  // no log directory to ask for checkpoints.
+  PartitionLog(std::shared_ptr<const SourceDir> dir, std::string below,
+               TopicPartition topic_partition, std::shared_ptr<const LogDirFiles> files,
+               Shared shared, bool checkpointed = true);
+  ~PartitionLog();
+  PartitionLog(const PartitionLog&) = delete;
+  PartitionLog& operator=(const PartitionLog&) = delete;
 
-  // Live segments by base offset, start-up resolution (.swap, .cleaned, .deleted) already applied in
-  // memory; and the others, which are part of no view but their own directory.
+  const TopicPartition& topic_partition() const { return topic_partition_; }
+  // Where it lies: other files of the partition are read through these. The directory may be
+  // renamed under a log that is in use (to -delete, or from -future). `checkpointed`: the
+  // checkpoints speak of this incarnation, and not of another that has its old name now.
+  const std::shared_ptr<const SourceDir>& dir() const { return dir_; }
+  std::string below(const std::string& file) const;
+  void moved_to(std::string below, bool checkpointed) const;
+  // The broker whose directory this is; nothing where meta.properties doesn't tell.
+  std::optional<std::int32_t> node_id() const;
+  const Options& options() const { return shared_.options; }
+
+  // Live segments by base offset, start-up resolution (.swap, .cleaned, .deleted) already applied
+  // in memory; and the others, which are part of no view but their own directory.
   std::shared_ptr<const std::vector<SegmentEntry>> segments() const;
   std::shared_ptr<const std::vector<SegmentEntry>> set_aside() const;
-  // Opens a segment, or finds it among the open ones (a bounded number stays open).
+  std::shared_ptr<const SegmentList> segment_list() const;
+  // Opens a segment, or finds it among the open ones (a bounded number stays open). kNotFound:
+  // gone.
   Result<std::shared_ptr<const Segment>> segment(const SegmentEntry& entry) const;
-  // The end of the whole, CRC-checked batches of a segment: its file size where sealed and sound.
+  // The end of the whole batches of a segment: its file size where sealed and sound. A last batch
+  // with a bad CRC is left out on the active segment, and left in (as damage) on a sealed one.
   Result<Position> valid_end(const SegmentEntry& entry) const;
+  Result<SegmentTail> tail(const SegmentEntry& entry) const;
+  Result<SegmentTimestamp> largest_timestamp(const SegmentEntry& entry) const;
 
   Result<LogOffsets> offsets() const;
 
   // Floor search over segment names, binary search in the sparse index, short scan. An Error is an
   // I/O failure; everything else is an outcome.
   Result<RecordLookup> find(Offset offset) const;
-  // The first visible record at or after `offset`: none at the log end.
+  // The same, found anew and not in a cache: what it took (`place`) depends on the files alone.
+  Result<RecordLookup> find_afresh(Offset offset) const;
+  // The first visible record at or after `offset`: none at the log end. kCorrupt: damage lies
+  // before it (damage is never passed over in silence).
   Result<std::optional<Offset>> seek(Offset offset) const;
   Result<std::optional<Offset>> first_record() const;
   Result<std::optional<Offset>> last_record() const;
+  // Damaged batches have no time and are passed over. The mount's answer is exact by the batches'
+  // headers; of a time index it believes what Segment::max_timestamp says.
   Result<TimeLookup> find_time(TimestampMs target) const;
+
+  // Lists the directory now if it changed. True if it had.
+  bool refresh() const;
+
+ private:
+  struct Snapshot;
+  struct ActiveTail;
+  enum class Damaged { kFail, kPassOver };
+  enum class Caching { kUse, kNone };
+
+  struct Replaced {  // a segment whose file is another one now, or gone
+    SegmentEntry entry;
+    Offset next{};  // its offsets: [entry.base_offset, next)
+  };
+  std::shared_ptr<const Snapshot> snapshot() const;  // at most kRecheckMs old
+  // As the directory is now; `list`: whatever its mtime says.
+  std::shared_ptr<const Snapshot> look_again(bool list = false) const;
+  void list_into(Snapshot& fresh, const std::string& directory) const;
+  std::optional<Offset> next_offset_of_swap(Offset base_offset) const;
+  std::shared_ptr<const Snapshot> publish(const std::shared_ptr<const Snapshot>& old,
+                                          const std::shared_ptr<Snapshot>& fresh,
+                                          std::int64_t now) const;
+  static std::vector<Replaced> compare(const Snapshot& old, Snapshot& fresh);
+
+  LogDirFiles::Checkpointed checkpointed() const;
+  Offset log_start(const Snapshot& snapshot) const;
+  Result<Offset> log_end(const Snapshot& snapshot) const;
+  Result<SegmentTail> active_tail(const Snapshot& snapshot) const;
+  Result<SegmentTail> sealed_tail(const SegmentEntry& entry) const;
+  Result<Position> search_limit(const Snapshot& snapshot, std::size_t index,
+                                const Segment& segment) const;
+
+  // What stands at an offset, over segments: the first batch with last_offset >= target, or damage.
+  struct Hit;
+  Result<Hit> locate(const Snapshot& snapshot, Offset target, Caching caching) const;
+  Result<RecordLookup> find_once(Offset offset, Caching caching) const;
+  Result<RecordLookup> judge(const Snapshot& snapshot, Offset offset, const Hit& hit,
+                             Caching caching) const;
+  void report(const BatchPlace& place, const std::string& what) const;
+  Result<std::optional<Offset>> seek_once(const Snapshot& snapshot, Offset offset,
+                                          Damaged damaged) const;
+  Result<std::optional<Offset>> last_once(const Snapshot& snapshot) const;
+  Result<std::optional<Offset>> last_in(const Snapshot& snapshot, const BatchPlace& place) const;
+  Result<TimeLookup> find_time_once(TimestampMs target) const;
+  Result<std::optional<Offset>> first_at_time(const Snapshot& snapshot, std::size_t index,
+                                              TimestampMs target, Offset from,
+                                              std::optional<BatchPlace>& place) const;
+  Result<TimestampMs> largest_of(const Snapshot& snapshot, std::size_t index) const;
+  template <class Call>
+  auto retried(const Call& call) const -> decltype(call());
+
+  const std::shared_ptr<const SourceDir> dir_;
+  const TopicPartition topic_partition_;
+  const std::shared_ptr<const LogDirFiles> files_;
+  const Shared shared_;
+  const std::uint64_t owner_;
+
+  mutable Mutex mutex_;
+  mutable std::string below_ GUARDED_BY(mutex_);  // with a slash at its end, or empty
+  mutable std::shared_ptr<const Snapshot> snapshot_ GUARDED_BY(mutex_);
+  mutable std::shared_ptr<const ActiveTail> active_tail_ GUARDED_BY(mutex_);
+  struct SealedTail {
+    ino_t ino = 0;
+    std::int64_t size_bytes = 0;
+    SegmentTail tail;
+  };
+  mutable std::unordered_map<Offset, SealedTail> sealed_tails_ GUARDED_BY(mutex_);  // bounded
+  mutable std::atomic<std::int64_t> checked_ms_ = INT64_MIN;
+  mutable std::atomic<bool> checkpointed_;
 };
 
 }  // namespace offsetfs::storage

@@ -1,0 +1,145 @@
+#include "storage/log_cursor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace offsetfs::storage {
+
+LogCursor::LogCursor(std::shared_ptr<const PartitionLog> log, Offset from, Offset until,
+                     Options options)
+    : log_(std::move(log)), until_(until), options_(options), next_offset_(from) {}
+
+LogCursor::~LogCursor() = default;
+
+LogCursor::Step LogCursor::next() {
+  while (next_offset_ < until_) {
+    if (!scanner_) {
+      auto entered = enter_segment();
+      if (!entered) {
+        error_ = std::move(entered.error());
+        return Step::kIo;
+      }
+      if (!*entered) return Step::kEnd;
+    }
+    switch (scanner_->next()) {
+      case BatchScanner::Step::kBatch: {
+        const BatchHeader& header = scanner_->batch().header;
+        if (header.last_offset < next_offset_) continue;
+        // A wrapper's header does not tell where it begins.
+        const bool wrapper = !header.is_v2() && header.codec_id() != 0;
+        if (header.base_offset >= until_ && !wrapper) {
+          next_offset_ = until_;
+          return Step::kEnd;
+        }
+        next_offset_ = header.next_offset();
+        return Step::kBatch;
+      }
+      case BatchScanner::Step::kEnd: leave_segment(); continue;
+      case BatchScanner::Step::kIo:
+        error_ = scanner_->error();
+        leave_segment();
+        return Step::kIo;
+      case BatchScanner::Step::kTornTail:
+      case BatchScanner::Step::kDamaged:
+        if (damaged()) return error_.code == Errc::kIo ? Step::kIo : Step::kDamaged;
+        continue;
+    }
+  }
+  return Step::kEnd;
+}
+
+// The scanner stands where it can't go on. False: that is a torn tail, and the segment's end.
+bool LogCursor::damaged() {
+  const Position position = scanner_->position();
+  auto damage = segment_->damage_at(position, next_offset_, limit_);
+  if (!damage) {
+    error_ = std::move(damage.error());
+    leave_segment();
+    return true;
+  }
+  damage_ = std::move(*damage);
+  if (damage_.end == position) {
+    leave_segment();
+    return false;
+  }
+  error_ = {Errc::kCorrupt, 0,
+            segment_->log().name() + ": position " + std::to_string(position.value) + ": " +
+                damage_.what};
+  if (damage_.next) next_offset_ = std::max(next_offset_, *damage_.next);
+  if (damage_.end >= limit_) {
+    leave_segment();
+  } else {
+    scanner_->resume_at(damage_.end);
+  }
+  return true;
+}
+
+void LogCursor::leave_segment() {
+  if (segment_) left_ = segment_->base_offset();
+  scanner_.reset();
+}
+
+// False: there is nothing at or after next_offset_ yet.
+Result<bool> LogCursor::enter_segment() {
+  constexpr int kMostTries = 3;
+  for (int tries = 1;; ++tries) {
+    auto entered = try_to_enter();
+    if (entered || tries == kMostTries) return entered;
+    const Errc code = entered.error().code;
+    if (code != Errc::kNotFound && code != Errc::kOutOfRange) return entered;
+    log_->refresh();  // the segment vanished since the directory was listed
+  }
+}
+
+Result<bool> LogCursor::try_to_enter() {
+  log_->refresh();
+  const auto segments = log_->segments();
+  auto entry =
+      std::upper_bound(segments->begin(), segments->end(), next_offset_,
+                       [](Offset offset, const SegmentEntry& e) { return offset < e.base_offset; });
+  if (entry != segments->begin()) --entry;
+  while (entry != segments->end() && left_ && entry->base_offset <= *left_) ++entry;
+  // Of the segment that was left last, more may have been written.
+  if (entry == segments->end() && !segments->empty() && left_ == segments->back().base_offset) {
+    --entry;
+  }
+  for (; entry != segments->end(); ++entry) {
+    ASSIGN_OR_RETURN(auto segment, log_->segment(*entry));
+    ASSIGN_OR_RETURN(const Position limit, log_->valid_end(*entry));
+    Position from{0};
+    if (entry->base_offset < next_offset_) {
+      ASSIGN_OR_RETURN(const BatchSearch found,
+                       segment->search(next_offset_, limit, log_->options().limits));
+      if (found.outcome == BatchSearch::Outcome::kPastEnd) continue;
+      from = found.outcome == BatchSearch::Outcome::kFound ? found.place.position
+                                                           : found.damage.position;
+    }
+    if (from >= limit) continue;
+    segment_ = std::move(segment);
+    limit_ = limit;
+    scanner_.emplace(segment_->log(), from, limit,
+                     BatchScanner::Options{.headers_only = options_.headers_only,
+                                           .tail_may_be_torn = false,
+                                           .piece_bytes = options_.piece_bytes});
+    return true;
+  }
+  return false;
+}
+
+Result<std::shared_ptr<const DecodedBatch>> LogCursor::decode() const {
+  const BatchScanner::Batch& batch = scanner_->batch();
+  if (batch.entry.empty()) {
+    BatchPlace place;
+    place.header = batch.header;
+    place.position = batch.position;
+    place.segment_base_offset = segment_->base_offset();
+    return segment_->read_batch(place, log_->options().limits);
+  }
+  auto decoded = DecodedBatch::decode(std::string(batch.entry), log_->options().limits);
+  if (decoded) return decoded;
+  return fail(decoded.error().code, segment_->log().name() + ": position " +
+                                        std::to_string(batch.position.value) + ": " +
+                                        decoded.error().what);
+}
+
+}  // namespace offsetfs::storage

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "storage/dir.h"
+#include "storage/mutex.h"
+#include "storage/problems.h"
+#include "storage/topic_partition.h"
+#include "storage/units.h"
+
+namespace offsetfs::storage {
+
+// What a broker keeps in a log directory beside its partitions: the four offset checkpoints and
+// meta.properties. A partition mount looks into the parent directory for them, and for nothing else
+// there. Absent files say nothing; bad ones are named in problems and say nothing either.
+//
+// Read again when a file has changed, which is looked at once in kRecheckMs at most. Any thread.
+class LogDirFiles {
+ public:
+  static constexpr std::int64_t kRecheckMs = 250;
+
+  // What the checkpoints say of one partition.
+  struct Checkpointed {
+    std::optional<Offset> log_start_offset;
+    std::optional<Offset> high_watermark;
+    std::optional<Offset> recovery_point;
+    std::optional<Offset> cleaner_offset;
+  };
+
+  // `dir` null: there is no such directory, or it can't be read.
+  LogDirFiles(std::shared_ptr<const SourceDir> dir, std::shared_ptr<Problems> problems);
+  ~LogDirFiles();
+
+  Checkpointed checkpointed(const TopicPartition& topic_partition) const;
+  // The same of the one that every lookup needs.
+  std::optional<Offset> log_start_offset(const TopicPartition& topic_partition) const;
+  // meta.properties' node.id, or the broker.id of older ones.
+  std::optional<std::int32_t> node_id() const;
+  // Looks at the files now.
+  void refresh() const;
+
+ private:
+  struct Contents;
+  std::shared_ptr<const Contents> contents(bool look_now) const;
+  void look_at(std::size_t which, Contents& contents) const;
+
+  const std::shared_ptr<const SourceDir> dir_;
+  const std::shared_ptr<Problems> problems_;
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<const Contents> contents_ GUARDED_BY(mutex_);
+  mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = INT64_MIN;
+};
+
+}  // namespace offsetfs::storage

@@ -1,0 +1,387 @@
+#include "storage/partition_log.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "storage/partition_snapshot.h"
+
+namespace offsetfs::storage {
+
+namespace {
+
+constexpr std::size_t kMostSealedTails = 4096;
+constexpr std::int64_t kMtimeSettlesNs = 100'000'000;
+
+std::int64_t now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+std::int64_t realtime_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
+
+bool same_directory_state(const FileInfo& a, const FileInfo& b) {
+  return a.dev == b.dev && a.ino == b.ino && a.mtime_ns == b.mtime_ns;
+}
+
+std::string with_slash(std::string below) {
+  if (!below.empty() && below.back() != '/') below.push_back('/');
+  return below;
+}
+
+std::string without_slash(std::string below) {
+  if (!below.empty()) below.pop_back();
+  return below;
+}
+
+}  // namespace
+
+std::size_t PartitionLog::Snapshot::floor(Offset offset) const {
+  const auto after =
+      std::upper_bound(live().begin(), live().end(), offset,
+                       [](Offset o, const SegmentEntry& entry) { return o < entry.base_offset; });
+  if (after == live().begin()) return live().size();
+  return static_cast<std::size_t>(after - live().begin()) - 1;
+}
+
+PartitionLog::PartitionLog(std::shared_ptr<const SourceDir> dir, std::string below,
+                           TopicPartition topic_partition, std::shared_ptr<const LogDirFiles> files,
+                           Shared shared, bool checkpointed)
+    : dir_(std::move(dir)),
+      topic_partition_(std::move(topic_partition)),
+      files_(std::move(files)),
+      shared_(std::move(shared)),
+      owner_(shared_.batches->new_owner()),
+      below_(with_slash(std::move(below))),
+      checkpointed_(checkpointed) {}
+
+PartitionLog::~PartitionLog() {
+  shared_.open_segments->forget_owner(owner_);
+  shared_.batches->forget(owner_, Offset{INT64_MIN}, Offset{INT64_MAX});
+}
+
+std::string PartitionLog::below(const std::string& file) const {
+  const MutexLock lock(mutex_);
+  return below_ + file;
+}
+
+void PartitionLog::moved_to(std::string below, bool checkpointed) const {
+  checkpointed_ = checkpointed;
+  below = with_slash(std::move(below));
+  const MutexLock lock(mutex_);
+  if (below_ == below) return;
+  below_ = std::move(below);
+  checked_ms_ = INT64_MIN;
+}
+
+std::optional<std::int32_t> PartitionLog::node_id() const {
+  return files_ ? files_->node_id() : std::nullopt;
+}
+
+std::shared_ptr<const std::vector<SegmentEntry>> PartitionLog::segments() const {
+  const auto current = snapshot();
+  return {current, &current->list.live};
+}
+
+std::shared_ptr<const std::vector<SegmentEntry>> PartitionLog::set_aside() const {
+  const auto current = snapshot();
+  return {current, &current->list.set_aside};
+}
+
+std::shared_ptr<const SegmentList> PartitionLog::segment_list() const {
+  const auto current = snapshot();
+  return {current, &current->list};
+}
+
+Result<std::shared_ptr<const Segment>> PartitionLog::segment(const SegmentEntry& entry) const {
+  return shared_.open_segments->get({owner_, entry.base_offset, entry.suffix}, [&] {
+    return Segment::open(dir_, below(""), entry, shared_.problems);
+  });
+}
+
+// --- The directory ----------------------------------------------------------------------------
+
+std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::snapshot() const {
+  const std::int64_t now = now_ms();
+  if (now - checked_ms_.load(std::memory_order_relaxed) < kRecheckMs) {
+    const MutexLock lock(mutex_);
+    if (snapshot_) return snapshot_;
+  }
+  return look_again();
+}
+
+bool PartitionLog::refresh() const {
+  std::shared_ptr<const Snapshot> before;
+  {
+    const MutexLock lock(mutex_);
+    before = snapshot_;
+  }
+  return look_again() != before;
+}
+
+std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list) const {
+  std::shared_ptr<const Snapshot> old;
+  std::string directory;
+  {
+    const MutexLock lock(mutex_);
+    old = snapshot_;
+    directory = without_slash(below_);
+  }
+  const std::int64_t now = now_ms();
+  const auto info = dir_->info(directory);
+  if (!list && old && info && same_directory_state(*info, old->dir_info) && !old->may_be_stale) {
+    checked_ms_.store(now, std::memory_order_relaxed);
+    return old;
+  }
+  auto fresh = std::make_shared<Snapshot>();
+  if (info) {
+    fresh->dir_info = *info;
+    // Its mtime goes by ticks: what changes in the same one after the listing would not be seen.
+    fresh->may_be_stale = realtime_ns() - info->mtime_ns < kMtimeSettlesNs;
+    list_into(*fresh, directory);
+  } else {
+    fresh->may_be_stale = true;
+    if (info.error().code != Errc::kNotFound) {
+      shared_.problems->add({dir_->name_of(directory), -1, info.error().what});
+      if (old) return old;  // what was known may still be read
+    }
+  }
+  return publish(old, fresh, now);
+}
+
+void PartitionLog::list_into(Snapshot& fresh, const std::string& directory) const {
+  struct LogFile {
+    Offset base_offset;
+    SegmentSuffix suffix;
+    ino_t ino;
+  };
+  std::vector<SegmentFileName> names;
+  std::vector<LogFile> logs;
+  const auto listed = dir_->list(directory, [&](const SourceDir::Entry& entry) {
+    const auto name = parse_segment_file(entry.name);
+    if (!name) return true;
+    if (entry.kind != SourceDir::Kind::kFile) {
+      shared_.problems->add(
+          {dir_->name_of(directory.empty() ? std::string(entry.name)
+                                           : directory + "/" + std::string(entry.name)),
+           -1, "is no regular file: not opened"});
+      return true;
+    }
+    names.push_back(*name);
+    if (name->file == SegmentFile::kLog) {
+      logs.push_back({name->base_offset, name->suffix, entry.ino});
+    }
+    return true;
+  });
+  if (!listed) {
+    shared_.problems->add({dir_->name_of(directory), -1, listed.error().what});
+    fresh.may_be_stale = true;
+  }
+  fresh.list = resolve_segments(
+      std::move(names), [&](Offset base_offset) { return next_offset_of_swap(base_offset); });
+  const auto order = [](const LogFile& a, const LogFile& b) {
+    return a.base_offset != b.base_offset ? a.base_offset < b.base_offset : a.suffix < b.suffix;
+  };
+  std::sort(logs.begin(), logs.end(), order);
+  fresh.log_inos.reserve(fresh.live().size());
+  for (const SegmentEntry& entry : fresh.live()) {
+    const LogFile wanted{entry.base_offset, entry.suffix_of(SegmentFile::kLog), 0};
+    const auto at = std::lower_bound(logs.begin(), logs.end(), wanted, order);
+    fresh.log_inos.push_back(at != logs.end() && at->base_offset == entry.base_offset ? at->ino
+                                                                                      : ino_t{0});
+  }
+}
+
+std::optional<Offset> PartitionLog::next_offset_of_swap(Offset base_offset) const {
+  SegmentEntry entry;
+  entry.base_offset = base_offset;
+  entry.suffix = SegmentSuffix::kSwap;
+  entry.files = 1U << static_cast<int>(SegmentFile::kLog);
+  entry.swapped = entry.files;
+  const auto segment = Segment::open(dir_, below(""), entry, nullptr);
+  if (!segment) return std::nullopt;
+  const auto tail = (*segment)->find_tail(Position{(*segment)->opened_info().size_bytes}, false);
+  if (!tail || !tail->last_batch) return std::nullopt;
+  return tail->next_offset;
+}
+
+// Makes `fresh` what readers see, unless somebody was faster, and forgets what is not true any
+// more.
+std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
+    const std::shared_ptr<const Snapshot>& old, const std::shared_ptr<Snapshot>& fresh,
+    std::int64_t now) const {
+  const std::size_t count = fresh->live().size();
+  fresh->largest_timestamps = std::make_unique<std::atomic<std::int64_t>[]>(count);
+  for (std::size_t i = 0; i < count; ++i) fresh->largest_timestamps[i] = Snapshot::kUnknown;
+  std::vector<Replaced> stale;
+  if (old) stale = compare(*old, *fresh);
+  {
+    const MutexLock lock(mutex_);
+    if (snapshot_ != old) return snapshot_;
+    snapshot_ = fresh;
+    checked_ms_.store(now, std::memory_order_relaxed);
+    for (const Replaced& was : stale) sealed_tails_.erase(was.entry.base_offset);
+  }
+  for (const Replaced& was : stale) {
+    shared_.open_segments->forget({owner_, was.entry.base_offset, was.entry.suffix});
+    if (was.next > was.entry.base_offset) {
+      shared_.batches->forget(owner_, was.entry.base_offset, was.next);
+    }
+  }
+  return fresh;
+}
+
+// The segments of `old` that are other files now, or none; what was learned of the rest is kept.
+std::vector<PartitionLog::Replaced> PartitionLog::compare(const Snapshot& old, Snapshot& fresh) {
+  std::vector<Replaced> stale;
+  std::size_t n = 0;
+  for (std::size_t o = 0; o < old.live().size(); ++o) {
+    const SegmentEntry& was = old.live()[o];
+    while (n < fresh.live().size() && fresh.live()[n].base_offset < was.base_offset) ++n;
+    const bool there = n < fresh.live().size() && fresh.live()[n].base_offset == was.base_offset;
+    if (there && fresh.log_inos[n] == old.log_inos[o]) {
+      // An index came or went, or a suffix: the files are opened again, what they hold is the same.
+      if (fresh.live()[n] != was) stale.push_back({was, was.base_offset});
+      if (!old.is_active(o) && !fresh.is_active(n)) {
+        fresh.largest_timestamps[n] = old.largest_timestamps[o].load(std::memory_order_relaxed);
+      }
+      // A sealed segment that is active again was truncated.
+      if (!old.is_active(o) && fresh.is_active(n)) stale.push_back({was, Offset{INT64_MAX}});
+      continue;
+    }
+    stale.push_back({was, old.is_active(o) ? Offset{INT64_MAX} : old.live()[o + 1].base_offset});
+  }
+  return stale;
+}
+
+// --- The ends -----------------------------------------------------------------------------------
+
+LogDirFiles::Checkpointed PartitionLog::checkpointed() const {
+  if (!files_ || !checkpointed_) return {};
+  return files_->checkpointed(topic_partition_);
+}
+
+Offset PartitionLog::log_start(const Snapshot& snapshot) const {
+  const Offset base = snapshot.first_base_offset();
+  if (!files_ || !checkpointed_) return base;
+  return std::max(base, files_->log_start_offset(topic_partition_).value_or(base));
+}
+
+Result<Offset> PartitionLog::log_end(const Snapshot& snapshot) const {
+  if (snapshot.live().empty()) return log_start(snapshot);
+  ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(snapshot));
+  return tail.next_offset;
+}
+
+// Where a search in a segment ends. Of a sealed one that is its file's size: a torn tail is met
+// only by who comes to it.
+Result<Position> PartitionLog::search_limit(const Snapshot& snapshot, std::size_t index,
+                                            const Segment& segment) const {
+  if (snapshot.is_active(index)) {
+    ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(snapshot));
+    return tail.end;
+  }
+  ASSIGN_OR_RETURN(const FileInfo info, segment.log().info());
+  return Position{info.size_bytes};
+}
+
+Result<SegmentTail> PartitionLog::active_tail(const Snapshot& snapshot) const {
+  const SegmentEntry& entry = snapshot.live().back();
+  ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
+  ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
+  std::shared_ptr<const ActiveTail> known;
+  {
+    const MutexLock lock(mutex_);
+    known = active_tail_;
+  }
+  const bool same_file = known && known->base_offset == entry.base_offset && known->ino == info.ino;
+  // In a preallocated file an append changes neither the size nor, within a tick, the mtime.
+  if (same_file && known->size_bytes == info.size_bytes && known->mtime_ns == info.mtime_ns &&
+      !known->tail.zero_tail) {
+    return known->tail;
+  }
+  auto fresh = std::make_shared<ActiveTail>();
+  fresh->base_offset = entry.base_offset;
+  fresh->ino = info.ino;
+  fresh->size_bytes = info.size_bytes;
+  fresh->mtime_ns = info.mtime_ns;
+  const Position size{info.size_bytes};
+  bool truncated = false;
+  if (same_file && info.size_bytes >= known->tail.end.value) {
+    auto tail = segment->extend_tail(known->tail, size, true);
+    if (!tail && tail.error().code != Errc::kOutOfRange) return tail;
+    truncated = !tail || tail->end < known->tail.end;
+    if (tail) fresh->tail = std::move(*tail);
+    if (!tail) {
+      ASSIGN_OR_RETURN(fresh->tail, segment->find_tail(size, true));
+    }
+  } else {
+    truncated = same_file;
+    ASSIGN_OR_RETURN(fresh->tail, segment->find_tail(size, true));
+  }
+  // After a truncation whatever was read of this segment may have been written anew.
+  if (truncated) shared_.batches->forget(owner_, entry.base_offset, Offset{INT64_MAX});
+  const MutexLock lock(mutex_);
+  active_tail_ = fresh;
+  return fresh->tail;
+}
+
+Result<SegmentTail> PartitionLog::sealed_tail(const SegmentEntry& entry) const {
+  ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
+  ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
+  {
+    const MutexLock lock(mutex_);
+    const auto known = sealed_tails_.find(entry.base_offset);
+    if (entry.suffix == SegmentSuffix::kNone && known != sealed_tails_.end() &&
+        known->second.ino == info.ino && known->second.size_bytes == info.size_bytes) {
+      return known->second.tail;
+    }
+  }
+  ASSIGN_OR_RETURN(const SegmentTail tail, segment->find_tail(Position{info.size_bytes}, false));
+  if (entry.suffix != SegmentSuffix::kNone) return tail;
+  const MutexLock lock(mutex_);
+  if (sealed_tails_.size() >= kMostSealedTails) sealed_tails_.clear();
+  sealed_tails_.insert_or_assign(entry.base_offset, SealedTail{info.ino, info.size_bytes, tail});
+  return tail;
+}
+
+Result<SegmentTail> PartitionLog::tail(const SegmentEntry& entry) const {
+  const auto current = snapshot();
+  if (!current->live().empty() && entry == current->live().back()) return active_tail(*current);
+  return sealed_tail(entry);
+}
+
+Result<Position> PartitionLog::valid_end(const SegmentEntry& entry) const {
+  ASSIGN_OR_RETURN(const SegmentTail found, tail(entry));
+  return found.end;
+}
+
+Result<LogOffsets> PartitionLog::offsets() const {
+  return retried([this]() -> Result<LogOffsets> {
+    const auto current = look_again();
+    LogOffsets offsets;
+    offsets.log_start_offset = log_start(*current);
+    ASSIGN_OR_RETURN(offsets.log_end_offset, log_end(*current));
+    if (offsets.log_start_offset > offsets.log_end_offset) {
+      shared_.problems->add(
+          {dir_->name_of(below("")), -1,
+           "log start offset checkpoint " + std::to_string(offsets.log_start_offset.value) +
+               " lies beyond the log end " + std::to_string(offsets.log_end_offset.value) +
+               ": a broker would drop the log, nothing of it is shown"});
+      offsets.log_end_offset = offsets.log_start_offset;
+    }
+    const LogDirFiles::Checkpointed checkpointed = this->checkpointed();
+    offsets.high_watermark = std::clamp(checkpointed.high_watermark.value_or(Offset{0}),
+                                        offsets.log_start_offset, offsets.log_end_offset);
+    offsets.recovery_point = checkpointed.recovery_point;
+    offsets.cleaner_offset = checkpointed.cleaner_offset;
+    return offsets;
+  });
+}
+
+}  // namespace offsetfs::storage

@@ -1,0 +1,254 @@
+#include <algorithm>
+#include <utility>
+
+#include "storage/partition_log.h"
+#include "storage/partition_snapshot.h"
+
+// Offsets -> records.
+
+namespace offsetfs::storage {
+
+namespace {
+
+std::string number(Offset offset) { return std::to_string(offset.value); }
+
+std::string span_of(const CachedBatch& batch) {
+  return number(batch.first_offset()) + " to " + number(batch.last_offset());
+}
+
+}  // namespace
+
+Result<PartitionLog::Hit> PartitionLog::locate(const Snapshot& snapshot, Offset target,
+                                               Caching caching) const {
+  Hit hit;
+  if (caching == Caching::kUse) {
+    if (auto cached = shared_.batches->find(owner_, target)) {
+      hit.kind = Hit::Kind::kBatch;
+      hit.place = cached->place();
+      hit.batch = std::move(cached);
+      return hit;
+    }
+  }
+  const std::uint64_t forgets = shared_.batches->forgets();
+  std::size_t index = snapshot.floor(target);
+  if (index == snapshot.live().size()) index = 0;
+  for (; index < snapshot.live().size(); ++index) {
+    ASSIGN_OR_RETURN(const auto segment, this->segment(snapshot.live()[index]));
+    ASSIGN_OR_RETURN(const Position limit, search_limit(snapshot, index, *segment));
+    ASSIGN_OR_RETURN(BatchSearch search, segment->search(target, limit, shared_.options.limits));
+    if (search.outcome == BatchSearch::Outcome::kPastEnd) continue;
+    hit.place = search.place;
+    if (search.outcome == BatchSearch::Outcome::kFound) {
+      hit.kind = Hit::Kind::kBatch;
+      hit.batch =
+          std::make_shared<const CachedBatch>(std::move(search.place), std::move(search.batch));
+      shared_.batches->insert(owner_, hit.batch, forgets);
+      return hit;
+    }
+    hit.kind = Hit::Kind::kDamaged;
+    hit.damage = std::move(search.damage);
+    hit.file = segment->log().name();
+    hit.place.position = hit.damage.position;
+    if (!hit.damage.next) {
+      if (snapshot.is_active(index)) {
+        ASSIGN_OR_RETURN(hit.damage.next, log_end(snapshot));
+      } else {
+        hit.damage.next = snapshot.live()[index + 1].base_offset;
+      }
+    }
+    return hit;
+  }
+  return hit;
+}
+
+Result<RecordLookup> PartitionLog::find(Offset offset) const {
+  return retried([&] { return find_once(offset, Caching::kUse); });
+}
+
+Result<RecordLookup> PartitionLog::find_afresh(Offset offset) const {
+  return retried([&] { return find_once(offset, Caching::kNone); });
+}
+
+Result<RecordLookup> PartitionLog::find_once(Offset offset, Caching caching) const {
+  RecordLookup lookup;
+  auto current = snapshot();
+  const Offset start = log_start(*current);
+  if (offset < start) {
+    lookup.outcome = RecordLookup::Outcome::kBelowLogStart;
+    lookup.reason =
+        "offset " + number(offset) + " lies below the log start offset " + number(start);
+    ASSIGN_OR_RETURN(lookup.next, seek_once(*current, start, Damaged::kPassOver));
+    return lookup;
+  }
+  if (current->live().empty() || offset >= current->live().back().base_offset) {
+    ASSIGN_OR_RETURN(Offset end, log_end(*current));
+    if (offset >= end) {  // unless the log was rolled since the directory was looked at
+      current = look_again();
+      ASSIGN_OR_RETURN(end, log_end(*current));
+    }
+    if (offset >= end) {
+      lookup.outcome = RecordLookup::Outcome::kPastLogEnd;
+      lookup.reason =
+          "offset " + number(offset) + " lies at or past the log end offset " + number(end);
+      return lookup;
+    }
+  }
+  ASSIGN_OR_RETURN(const Hit hit, locate(*current, offset, caching));
+  return judge(*current, offset, hit, caching);
+}
+
+Result<RecordLookup> PartitionLog::judge(const Snapshot& snapshot, Offset offset, const Hit& hit,
+                                         Caching caching) const {
+  using Outcome = RecordLookup::Outcome;
+  RecordLookup lookup;
+  lookup.outcome = Outcome::kCompacted;
+  switch (hit.kind) {
+    case Hit::Kind::kNothing:
+      lookup.reason = "no record bears offset " + number(offset) + ", and none follows";
+      return lookup;
+    case Hit::Kind::kDamaged:
+      lookup.place = hit.place;
+      if (hit.damage.holds(offset)) {
+        lookup.outcome = Outcome::kDamaged;
+        lookup.reason = hit.file + ": position " + std::to_string(hit.damage.position.value) +
+                        ": " + hit.damage.what;
+      } else {
+        lookup.reason = "no record bears offset " + number(offset) + ": what follows begins at " +
+                        number(hit.damage.first);
+      }
+      break;
+    case Hit::Kind::kBatch: {
+      lookup.place = hit.place;
+      const auto record = hit.batch->record_at_or_after(offset);
+      if (!record) {
+        lookup.outcome = Outcome::kDamaged;
+        lookup.reason =
+            "position " + std::to_string(hit.place.position.value) + ": " + record.error().what;
+        report(hit.place, record.error().what);
+      } else if (*record && (*record)->offset == offset) {
+        lookup.batch = hit.batch->batch();
+        lookup.record = **record;
+        if (!hit.place.header.is_control()) {
+          lookup.outcome = Outcome::kPresent;
+          lookup.next = offset;
+          if (caching == Caching::kNone) {
+            lookup.reason = "the batch of offsets " + span_of(*hit.batch) + " holds it";
+          }
+          return lookup;
+        }
+        lookup.outcome = Outcome::kControl;
+        lookup.reason = "offset " + number(offset) +
+                        " is a control record (a transaction marker or the like), which consumers "
+                        "never see";
+        if (shared_.options.show_control) lookup.next = offset;
+      } else {
+        lookup.reason = "no record bears offset " + number(offset) + " any more: " +
+                        (hit.batch->first_offset() <= offset
+                             ? "the batch of offsets " + span_of(*hit.batch) + " has a gap there"
+                             : "the next batch begins at " + number(hit.batch->first_offset()));
+      }
+      break;
+    }
+  }
+  if (!lookup.next) {
+    ASSIGN_OR_RETURN(lookup.next, seek_once(snapshot, offset + 1, Damaged::kPassOver));
+  }
+  return lookup;
+}
+
+void PartitionLog::report(const BatchPlace& place, const std::string& what) const {
+  const std::string file = segment_base_name(place.segment_base_offset) + ".log";
+  shared_.problems->add({dir_->name_of(below(file)), place.position.value, what});
+}
+
+Result<std::optional<Offset>> PartitionLog::seek(Offset offset) const {
+  return retried([&]() -> Result<std::optional<Offset>> {
+    const auto current = snapshot();
+    ASSIGN_OR_RETURN(const auto found, seek_once(*current, offset, Damaged::kFail));
+    if (found) return found;
+    const auto newer = look_again();
+    if (newer == current) return found;
+    return seek_once(*newer, offset, Damaged::kFail);
+  });
+}
+
+Result<std::optional<Offset>> PartitionLog::seek_once(const Snapshot& snapshot, Offset offset,
+                                                      Damaged damaged) const {
+  offset = std::max(offset, log_start(snapshot));
+  while (true) {
+    ASSIGN_OR_RETURN(const Hit hit, locate(snapshot, offset, Caching::kUse));
+    if (hit.kind == Hit::Kind::kNothing) return std::optional<Offset>();
+    if (hit.kind == Hit::Kind::kDamaged) {
+      if (damaged == Damaged::kFail) {
+        return fail(Errc::kCorrupt, hit.file + ": position " +
+                                        std::to_string(hit.damage.position.value) + ": " +
+                                        hit.damage.what);
+      }
+      offset = std::max(offset + 1, *hit.damage.next);
+      continue;
+    }
+    const BatchHeader& header = hit.place.header;
+    if (!header.is_control() || shared_.options.show_control) {
+      const auto record = hit.batch->record_at_or_after(offset);
+      if (record && *record) return std::optional((*record)->offset);
+      if (!record) {
+        report(hit.place, record.error().what);
+        if (damaged == Damaged::kFail) return fail(Error(record.error()));
+      }
+    }
+    offset = std::max(offset, header.last_offset) + 1;
+  }
+}
+
+Result<std::optional<Offset>> PartitionLog::first_record() const { return seek(Offset{INT64_MIN}); }
+
+Result<std::optional<Offset>> PartitionLog::last_record() const {
+  return retried([this] { return last_once(*look_again()); });
+}
+
+Result<std::optional<Offset>> PartitionLog::last_once(const Snapshot& snapshot) const {
+  const Offset start = log_start(snapshot);
+  for (std::size_t i = snapshot.live().size(); i-- > 0;) {
+    ASSIGN_OR_RETURN(const auto segment, this->segment(snapshot.live()[i]));
+    ASSIGN_OR_RETURN(const SegmentTail tail, snapshot.is_active(i)
+                                                 ? active_tail(snapshot)
+                                                 : sealed_tail(snapshot.live()[i]));
+    ASSIGN_OR_RETURN(const auto place,
+                     segment->last_batch_with_records(tail.end, shared_.options.show_control));
+    if (place) {
+      if (place->header.last_offset < start) break;
+      ASSIGN_OR_RETURN(const auto last, last_in(snapshot, *place));
+      if (last && *last >= start) return last;
+      break;
+    }
+    if (snapshot.live()[i].base_offset <= start) break;
+  }
+  return std::optional<Offset>();
+}
+
+// The last record of a batch: it has one, as its header says.
+Result<std::optional<Offset>> PartitionLog::last_in(const Snapshot& snapshot,
+                                                    const BatchPlace& place) const {
+  ASSIGN_OR_RETURN(const Hit hit, locate(snapshot, place.header.last_offset, Caching::kUse));
+  if (hit.kind != Hit::Kind::kBatch || hit.place.position != place.position) {
+    return fail(Errc::kCorrupt, hit.file + ": position " +
+                                    std::to_string(hit.damage.position.value) + ": " +
+                                    hit.damage.what);
+  }
+  // Compaction may have taken the very last one of the batch.
+  RecordReader reader = hit.batch->batch()->records();
+  std::optional<Offset> last;
+  Record record;
+  while (true) {
+    switch (reader.next(record)) {
+      case RecordReader::Step::kRecord: last = record.offset; continue;
+      case RecordReader::Step::kEnd: return last;
+      case RecordReader::Step::kCorrupt: break;
+    }
+    report(place, reader.why());
+    return fail(Errc::kCorrupt,
+                "position " + std::to_string(place.position.value) + ": " + reader.why());
+  }
+}
+
+}  // namespace offsetfs::storage

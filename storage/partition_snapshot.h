@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "storage/partition_log.h"
+
+namespace offsetfs::storage {
+
+// The segments of a partition as one listing of its directory had them. Immutable but for what was
+// learned of the segments since.
+struct PartitionLog::Snapshot {
+  static constexpr std::int64_t kUnknown = INT64_MIN;
+
+  SegmentList list;
+  std::vector<ino_t> log_inos;  // of list.live
+  FileInfo dir_info;            // as it was before the listing
+  bool may_be_stale = false;    // list again at the next look, whatever the mtime says
+  // Of list.live: the largest timestamp of a sealed segment, once somebody asked.
+  std::unique_ptr<std::atomic<std::int64_t>[]> largest_timestamps;
+
+  const std::vector<SegmentEntry>& live() const { return list.live; }
+  bool is_active(std::size_t index) const { return index + 1 == live().size(); }
+  Offset first_base_offset() const { return live().empty() ? Offset{0} : live()[0].base_offset; }
+  // The segment an offset belongs to: the last with base_offset <= offset. live().size(): none.
+  std::size_t floor(Offset offset) const;
+};
+
+// The active segment's end, as its file was when that was looked at.
+struct PartitionLog::ActiveTail {
+  Offset base_offset{};
+  ino_t ino = 0;
+  std::int64_t size_bytes = 0;
+  std::int64_t mtime_ns = 0;
+  SegmentTail tail;
+};
+
+// What a lookup came upon: the first batch with last_offset >= target, or damage in its place.
+struct PartitionLog::Hit {
+  enum class Kind { kNothing, kBatch, kDamaged };
+  Kind kind = Kind::kNothing;
+  std::shared_ptr<const CachedBatch> batch;  // kBatch
+  Damage damage;                             // kDamaged; `next` is always there
+  BatchPlace place;                          // of either
+  std::string file;                          // kDamaged: the segment's name
+};
+
+// A segment vanished or shrank under the call: it begins again, on a fresh listing.
+template <class Call>
+auto PartitionLog::retried(const Call& call) const -> decltype(call()) {
+  constexpr int kMostTries = 3;
+  for (int tries = 1;; ++tries) {
+    auto result = call();
+    if (result || tries == kMostTries) return result;
+    if (result.error().code != Errc::kNotFound && result.error().code != Errc::kOutOfRange) {
+      return result;
+    }
+    look_again(true);
+  }
+}
+
+}  // namespace offsetfs::storage
