@@ -1,0 +1,321 @@
+#include "storage/log_dir.h"
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "storage/segment_files.h"
+
+namespace offsetfs::storage {
+
+namespace {
+
+constexpr std::int64_t kMtimeSettlesNs = 100'000'000;
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Directories and files of the broker's own, beside the partitions.
+bool is_brokers_own(std::string_view name, SourceDir::Kind kind) {
+  if (kind == SourceDir::Kind::kDirectory) return name == "remote-log-index-cache";
+  static const std::set<std::string_view> kFiles = {"meta.properties",
+                                                    "recovery-point-offset-checkpoint",
+                                                    "log-start-offset-checkpoint",
+                                                    "replication-offset-checkpoint",
+                                                    "cleaner-offset-checkpoint",
+                                                    ".kafka_cleanshutdown",
+                                                    ".lock",
+                                                    "bootstrap.checkpoint"};
+  return kind == SourceDir::Kind::kFile && (kFiles.contains(name) || name.ends_with(".tmp"));
+}
+
+enum class SourceKind { kEmpty, kOther, kLogDir, kPartition };
+
+// A partition directory holds `<20 digits>.log`; a log directory holds partition directories, or at
+// least what a broker puts into one.
+Result<SourceKind> kind_of(const SourceDir& dir) {
+  SourceKind kind = SourceKind::kEmpty;
+  RETURN_IF_ERROR(dir.list("", [&](const SourceDir::Entry& entry) {
+    const auto segment = parse_segment_file(entry.name);
+    if (segment && segment->file == SegmentFile::kLog && entry.kind == SourceDir::Kind::kFile) {
+      kind = SourceKind::kPartition;
+      return false;
+    }
+    const bool partition =
+        entry.kind == SourceDir::Kind::kDirectory && parse_partition_dir(entry.name);
+    if (partition || entry.name == "meta.properties") kind = SourceKind::kLogDir;
+    if (kind == SourceKind::kEmpty) kind = SourceKind::kOther;
+    return true;
+  }));
+  return kind;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// A partition directory that was given alone may bear any name (a backup's).
+TopicPartition topic_partition_of(const SourceDir& dir) {
+  for (const std::string& path : {dir.real_path(), dir.path()}) {
+    if (auto name = parse_partition_dir(last_part(path))) return name->topic_partition;
+  }
+  return {last_part(dir.real_path()), 0};
+}
+
+// Checkpoints speak of the live partition of a name, not of one that was deleted or lost.
+bool is_checkpointed(const PartitionDirName& name) {
+  return name.state == DirState::kLive || name.state == DirState::kFuture;
+}
+
+}  // namespace
+
+// A partition directory as a listing met it.
+struct LogDir::Found {
+  std::size_t dir = 0;  // in dirs_
+  std::string below;    // its name there; "" for the source itself
+  PartitionDirName name;
+  FileInfo info;
+  std::string shown;
+};
+
+// An incarnation of a partition. Its log is made at once and costs nothing before it is used.
+struct LogDir::Known {
+  std::size_t dir = 0;
+  std::shared_ptr<PartitionLog> log;
+  bool there = true;
+};
+
+struct LogDir::Listing {
+  std::vector<std::int64_t> mtimes_ns;  // of dirs_, before they were listed
+  bool may_be_stale = false;
+  std::vector<Partition> partitions;
+};
+
+Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string>& paths,
+                                                   std::shared_ptr<const IoBackend> io,
+                                                   Options options) {
+  if (paths.empty()) return fail(Errc::kInvalid, "no source given: name a Kafka data directory");
+  auto problems = std::make_shared<Problems>(std::move(options.on_problem));
+  std::vector<std::shared_ptr<const SourceDir>> dirs;
+  std::vector<std::shared_ptr<const LogDirFiles>> files;
+  std::set<std::string> real_paths;
+  bool single = false;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(auto dir, SourceDir::open(path, io));
+    if (!real_paths.insert(dir->real_path()).second) {
+      return fail(Errc::kInvalid, path + ": given twice: name each log directory once");
+    }
+    ASSIGN_OR_RETURN(const SourceKind kind, kind_of(*dir));
+    if (kind == SourceKind::kOther) {
+      return fail(Errc::kInvalid,
+                  path +
+                      ": neither a partition directory (it would hold <20 digits>.log) nor a log "
+                      "directory (it would hold <topic>-<partition>/): give one of a broker's "
+                      "log.dirs, or a partition in it");
+    }
+    if (kind == SourceKind::kPartition) {
+      if (paths.size() > 1) {
+        return fail(Errc::kInvalid, path +
+                                        ": a partition directory among several sources: mount it "
+                                        "alone, or give its log directory " +
+                                        parent_of(dir->real_path()));
+      }
+      single = true;
+      auto parent = SourceDir::open(parent_of(dir->real_path()), io);
+      if (!parent) parent = std::shared_ptr<const SourceDir>();  // it says nothing, then
+      files.push_back(std::make_shared<const LogDirFiles>(std::move(*parent), problems));
+    } else {
+      files.push_back(std::make_shared<const LogDirFiles>(dir, problems));
+    }
+    dirs.push_back(std::move(dir));
+  }
+  PartitionLog::Shared shared{
+      std::make_shared<OpenSegments>(OpenSegments::most_for(options.descriptors)),
+      std::make_shared<BatchCache>(options.cached_batches_bytes), std::move(problems), options.log};
+  return std::shared_ptr<const LogDir>(
+      new LogDir(std::move(dirs), std::move(files), single, std::move(shared)));
+}
+
+LogDir::LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
+               std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,
+               PartitionLog::Shared shared)
+    : dirs_(std::move(dirs)),
+      files_(std::move(files)),
+      single_(single),
+      shared_(std::move(shared)) {}
+
+LogDir::~LogDir() = default;
+
+std::shared_ptr<const std::vector<LogDir::Partition>> LogDir::partitions() const {
+  const auto current = listing(false);
+  return {current, &current->partitions};
+}
+
+Result<std::shared_ptr<const PartitionLog>> LogDir::open(std::uint32_t id) const {
+  listing(false);
+  const MutexLock lock(mutex_);
+  if (id >= known_.size() || !known_[id]->there) {
+    return fail(Errc::kNotFound, "partition " + std::to_string(id) + " is gone");
+  }
+  return std::shared_ptr<const PartitionLog>(known_[id]->log);
+}
+
+bool LogDir::refresh() const {
+  std::shared_ptr<const Listing> before;
+  {
+    const MutexLock lock(mutex_);
+    before = listing_;
+  }
+  return listing(true) != before;
+}
+
+std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
+  const std::int64_t now_ms = clock_ns(CLOCK_MONOTONIC_COARSE) / 1'000'000;
+  std::shared_ptr<const Listing> old;
+  {
+    const MutexLock lock(mutex_);
+    if (listing_ && !look_now && now_ms - checked_ms_ < kRecheckMs) return listing_;
+    checked_ms_ = now_ms;
+    old = listing_;
+  }
+  auto fresh = std::make_shared<Listing>();
+  const std::int64_t realtime_ns = clock_ns(CLOCK_REALTIME);
+  for (const auto& dir : dirs_) {
+    const auto info = dir->info("");
+    fresh->mtimes_ns.push_back(info ? info->mtime_ns : -1);
+    // mtimes go by ticks: what changes in the same one after the listing would not be seen.
+    if (realtime_ns - fresh->mtimes_ns.back() < kMtimeSettlesNs) fresh->may_be_stale = true;
+  }
+  if (old && (single_ || (old->mtimes_ns == fresh->mtimes_ns && !old->may_be_stale))) return old;
+  std::vector<Found> found = scan();
+  name_twins(found);
+  return publish(std::move(found), std::move(fresh));
+}
+
+std::vector<LogDir::Found> LogDir::scan() const {
+  std::vector<Found> found;
+  if (single_) {
+    Found itself;
+    itself.name.topic_partition = topic_partition_of(*dirs_[0]);
+    if (const auto info = dirs_[0]->info("")) itself.info = *info;
+    itself.shown = itself.name.topic_partition.to_string();
+    found.push_back(std::move(itself));
+    return found;
+  }
+  for (std::size_t i = 0; i < dirs_.size(); ++i) {
+    const auto listed = dirs_[i]->list("", [&](const SourceDir::Entry& entry) {
+      auto name = parse_partition_dir(entry.name);
+      if (name && entry.kind == SourceDir::Kind::kDirectory) {
+        Found partition;
+        partition.dir = i;
+        partition.below = partition.shown = std::string(entry.name);
+        partition.name = std::move(*name);
+        found.push_back(std::move(partition));
+      } else if (!is_brokers_own(entry.name, entry.kind)) {
+        alien(*dirs_[i], entry);
+      }
+      return true;
+    });
+    if (!listed) shared_.problems->add({dirs_[i]->path(), -1, listed.error().what});
+  }
+  std::erase_if(found, [&](Found& partition) {
+    const auto info = dirs_[partition.dir]->info(partition.below);
+    if (info) partition.info = *info;
+    return !info;  // gone again
+  });
+  return found;
+}
+
+void LogDir::alien(const SourceDir& dir, const SourceDir::Entry& entry) const {
+  std::string what;
+  switch (entry.kind) {
+    case SourceDir::Kind::kFile: what = "no file of a broker's: left alone"; break;
+    case SourceDir::Kind::kDirectory:
+      what = "no <topic>-<partition> directory: left alone (a broker would not start)";
+      break;
+    case SourceDir::Kind::kOther:
+      what = "a symbolic link, FIFO, socket or device: not followed, not opened";
+      break;
+  }
+  shared_.problems->add({dir.name_of(std::string(entry.name)), -1, what});
+}
+
+// Several directories of one name, in several log directories: the one with the highest log end has
+// the name, of equals the first; the others are told apart by their log directory.
+void LogDir::name_twins(std::vector<Found>& found) const {
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return a.below != b.below ? a.below < b.below : a.dir < b.dir;
+  });
+  for (std::size_t first = 0; first < found.size();) {
+    std::size_t last = first + 1;
+    while (last < found.size() && found[last].below == found[first].below) ++last;
+    if (last - first > 1) {
+      std::size_t winner = first;
+      Offset highest{-1};
+      for (std::size_t i = first; i < last; ++i) {
+        const auto offsets = make_log(found[i])->offsets();
+        if (offsets && offsets->log_end_offset > highest) {
+          highest = offsets->log_end_offset;
+          winner = i;
+        }
+      }
+      for (std::size_t i = first; i < last; ++i) {
+        if (i == winner) continue;
+        found[i].shown += "~" + std::to_string(found[i].dir);
+        shared_.problems->add({dirs_[found[i].dir]->name_of(found[i].below), -1,
+                               "a second copy of the partition, shown as " + found[i].shown +
+                                   ": the one in " + dirs_[found[winner].dir]->path() +
+                                   " has the higher log end"});
+      }
+    }
+    first = last;
+  }
+}
+
+std::shared_ptr<PartitionLog> LogDir::make_log(const Found& found) const {
+  return std::make_shared<PartitionLog>(dirs_[found.dir], found.below, found.name.topic_partition,
+                                        files_[found.dir], shared_, is_checkpointed(found.name));
+}
+
+std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
+                                                       std::shared_ptr<Listing> fresh) const {
+  const MutexLock lock(mutex_);
+  for (const auto& known : known_) known->there = false;
+  std::map<Incarnation, std::uint32_t> ids;
+  for (Found& partition : found) {
+    const Incarnation incarnation{partition.info.dev, partition.info.ino};
+    std::uint32_t id = 0;
+    const auto known = ids_.find(incarnation);
+    if (known != ids_.end() && known_[known->second]->dir == partition.dir) {
+      id = known->second;
+      known_[id]->there = true;
+      known_[id]->log->moved_to(partition.below, is_checkpointed(partition.name));
+    } else {
+      id = static_cast<std::uint32_t>(known_.size());
+      known_.push_back(std::make_shared<Known>(Known{partition.dir, make_log(partition), true}));
+    }
+    ids.emplace(incarnation, id);
+    fresh->partitions.push_back({id, std::move(partition.shown),
+                                 std::move(partition.name.topic_partition), partition.name.state});
+  }
+  // What is gone is forgotten: its inode number may come again and mean another partition. Who uses
+  // its log still has it.
+  for (const auto& known : known_) {
+    if (!known->there) known->log.reset();
+  }
+  ids_ = std::move(ids);
+  std::sort(fresh->partitions.begin(), fresh->partitions.end(),
+            [](const Partition& a, const Partition& b) { return a.name < b.name; });
+  listing_ = fresh;
+  return fresh;
+}
+
+}  // namespace offsetfs::storage

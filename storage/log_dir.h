@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/dir.h"
+#include "storage/file.h"
+#include "storage/log_dir_files.h"
+#include "storage/log_source.h"
+#include "storage/mutex.h"
+#include "storage/partition_log.h"
+#include "storage/problems.h"
+#include "storage/result.h"
+
+namespace offsetfs::storage {
+
+// A source of directories: one partition directory (it holds `<20 digits>.log`), or one or several
+// log directories (a broker's log.dirs), as one union. Opens nothing of a partition before it is
+// asked for.
+//
+// A log directory is listed again when its mtime changed, which is looked at once in kRecheckMs at
+// most. What is no partition there (alien names, links, FIFOs, what can't be read) is named in
+// problems; the broker's own files are not. Of two live copies of a partition the one with the
+// higher log end has the name, the other is NAME~I, I its directory's place in the list, from 0.
+class LogDir : public LogSource {
+ public:
+  static constexpr std::int64_t kRecheckMs = 250;
+
+  struct Options {
+    PartitionLog::Options log;
+    std::size_t cached_batches_bytes = 16U << 20;
+    std::uint64_t descriptors = 1024;  // RLIMIT_NOFILE: a quarter of them is used for segments
+    std::function<void(const Problem&)> on_problem;  // each new one; any thread
+  };
+
+  // Each path as the user typed it (it may be a symbolic link). kInvalid with a cure: neither a
+  // partition nor a log directory; a partition directory among several; the same directory twice.
+  static Result<std::shared_ptr<const LogDir>> open(const std::vector<std::string>& paths,
+                                                    std::shared_ptr<const IoBackend> io,
+                                                    Options options);
+
+  ~LogDir() override;
+  std::shared_ptr<const std::vector<Partition>> partitions() const override;
+  Result<std::shared_ptr<const PartitionLog>> open(std::uint32_t id) const override;
+  bool is_single_partition() const override { return single_; }
+  Problems& problems() const override { return *shared_.problems; }
+  const std::shared_ptr<Problems>& shared_problems() const { return shared_.problems; }
+
+  // The sources in the order given: the partition directory itself, or the log directories.
+  const std::vector<std::shared_ptr<const SourceDir>>& dirs() const override { return dirs_; }
+  const std::vector<std::shared_ptr<const LogDirFiles>>& files() const { return files_; }
+  // Lists the log directories now if they changed. True if they had.
+  bool refresh() const;
+
+ private:
+  struct Found;    // a directory as a listing met it
+  struct Known;    // an incarnation
+  struct Listing;  // a snapshot
+  using Incarnation = std::pair<dev_t, ino_t>;
+
+  LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
+         std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,
+         PartitionLog::Shared shared);
+
+  std::shared_ptr<const Listing> listing(bool look_now) const;
+  std::vector<Found> scan() const;
+  void alien(const SourceDir& dir, const SourceDir::Entry& entry) const;
+  void name_twins(std::vector<Found>& found) const;
+  std::shared_ptr<PartitionLog> make_log(const Found& found) const;
+  std::shared_ptr<const Listing> publish(std::vector<Found> found,
+                                         std::shared_ptr<Listing> fresh) const;
+
+  const std::vector<std::shared_ptr<const SourceDir>> dirs_;
+  const std::vector<std::shared_ptr<const LogDirFiles>> files_;
+  const bool single_;
+  const PartitionLog::Shared shared_;
+
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<const Listing> listing_ GUARDED_BY(mutex_);
+  mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = INT64_MIN;
+  mutable std::map<Incarnation, std::uint32_t> ids_ GUARDED_BY(mutex_);
+  mutable std::vector<std::shared_ptr<Known>> known_ GUARDED_BY(mutex_);  // by id
+};
+
+}  // namespace offsetfs::storage
