@@ -139,7 +139,7 @@ Result<void> check_file_system(const std::string& path, dev_t dev) {
 }
 
 // The source's absolute path.
-Result<std::string> check_source(const std::string& path, bool alone) {
+Result<std::string> check_source(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return describe_unreachable(path, errno);
   if (!S_ISDIR(status.st_mode)) return describe_file(path);
@@ -150,16 +150,8 @@ Result<std::string> check_source(const std::string& path, bool alone) {
   if (!dir) return describe_unreachable(path, dir.error().sys_errno);
   const auto kind = kind_of(**dir, "");
   if (!kind) return describe_unreachable(path, kind.error().sys_errno);
-  switch (*kind) {
-    case DirectoryKind::kLogDir: return (*dir)->real_path();
-    case DirectoryKind::kPartition:
-      if (alone) return (*dir)->real_path();
-      return fail(Errc::kInvalid, path +
-                                      ": a partition is mounted alone; give log directories to " +
-                                      "mount several partitions at once");
-    case DirectoryKind::kEmpty:
-    case DirectoryKind::kOther: break;
-  }
+  if (*kind == DirectoryKind::kLogDir || *kind == DirectoryKind::kPartition)
+    return (*dir)->real_path();
   return describe_alien(**dir, *kind);
 }
 
@@ -217,9 +209,7 @@ Result<SourcePaths> find_sources(const Options& options) {
   if (given.empty()) return fail(Errc::kInvalid, "SOURCE names no directory; give one");
   SourcePaths sources;
   for (auto& path : given) {
-    ASSIGN_OR_RETURN(auto real, check_source(path, given.size() == 1));
-    if (std::ranges::find(sources.real, real) != sources.real.end())
-      return fail(Errc::kInvalid, path + ": the source is given twice; leave one out");
+    ASSIGN_OR_RETURN(auto real, check_source(path));
     sources.real.push_back(std::move(real));
   }
   sources.given = std::move(given);

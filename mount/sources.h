@@ -19,8 +19,8 @@ struct SourcePaths {
 };
 
 // What `options` names: SOURCEs, each of which may be several joined by commas, or log.dirs of the
-// config. Every one exists, can be listed, is a log directory or a lone partition directory, and
-// does not lie on an offsetfs mount.
+// config. Every one exists, can be listed, holds partitions or segments, and does not lie on an
+// offsetfs mount. What sources may be mounted together is LogDir's to say.
 storage::Result<SourcePaths> find_sources(const Options& options);
 
 // "/disk1/kafka,/disk2/kafka" -> two, blanks around a comma dropped; a path that exists as it is

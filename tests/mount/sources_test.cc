@@ -142,17 +142,6 @@ TEST_F(SourcesTest, AnAlienDirectoryHoldsNoPartition) {
   EXPECT_THAT(complaint({dir_ / "home"}), AllOf(HasSubstr("no partition"), HasSubstr("log.dirs")));
 }
 
-TEST_F(SourcesTest, APartitionAmongSeveralIsRefused) {
-  dir_.make_dir("a/orders-0");
-  dir_.write("b/" + std::string(kSegment), "");
-  EXPECT_THAT(complaint({dir_ / "a", dir_ / "b"}), HasSubstr("mounted alone"));
-}
-
-TEST_F(SourcesTest, TheSameDirectoryTwiceIsRefused) {
-  dir_.make_dir("a/orders-0");
-  EXPECT_THAT(complaint({dir_ / "a", (dir_ / "a") + "/."}), HasSubstr("given twice"));
-}
-
 TEST_F(SourcesTest, ALogFileInsideASourceIsRefused) {
   dir_.make_dir("data/orders-0");
   const auto sources = find({dir_ / "data"});
