@@ -60,6 +60,7 @@ spdlog::sink_ptr syslog_sink() {
 
 spdlog::sink_ptr stderr_sink(bool dated) {
   auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  if (!dated) sink->set_level(level_enum::warn);  // a command that works is silent
   set_pattern(*sink, dated ? kDatedLine : "offsetfs: %*");
   return sink;
 }

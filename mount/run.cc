@@ -1,0 +1,150 @@
+#include "mount/run.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include "fs/file_system.h"
+#include "mount/background.h"
+#include "mount/fuse_access.h"
+#include "mount/logging.h"
+#include "mount/mount_point.h"
+#include "mount/mounted.h"
+#include "mount/sources.h"
+#include "mount/stop_signals.h"
+#include "storage/log_dir.h"
+
+namespace offsetfs::mount {
+namespace {
+
+using storage::Result;
+
+// Left to itself glibc gives each of the serving threads a heap of its own, and each keeps what its
+// largest request once took.
+void keep_heap_small() {
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
+// How many descriptors this process may have. The limit is taken as it is: more open segments would
+// cost memory, and gain little.
+std::uint64_t descriptor_limit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 256;
+}
+
+void log_problem(const storage::Problem& problem) {
+  const auto place = problem.position < 0 ? "" : ", position " + std::to_string(problem.position);
+  log_line(fs::LogLevel::kWarning, problem.file + place + ": " + problem.what);
+}
+
+std::shared_ptr<const storage::IoBackend> start_io(storage::IoChoice choice) {
+  std::string refusal;
+  auto io = storage::make_io_backend(choice, &refusal);
+  if (!refusal.empty())
+    log_line(fs::LogLevel::kInfo, "io_uring is refused (" + refusal + "); reading with pread");
+  return io;
+}
+
+Result<std::shared_ptr<const storage::LogSource>> open_source(const Options& options,
+                                                              const SourcePaths& sources) {
+  storage::LogDir::Options settings;
+  settings.log.limits.decompressed_bytes = options.tree.decompressed_limit_bytes;
+  settings.log.show_control = options.tree.show_control;
+  settings.descriptors = descriptor_limit();
+  settings.on_problem = log_problem;
+  ASSIGN_OR_RETURN(auto log_dir,
+                   storage::LogDir::open(sources.given, start_io(options.io), std::move(settings)));
+  return std::shared_ptr<const storage::LogSource>(std::move(log_dir));
+}
+
+std::string joined(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const auto& path : paths) text += (text.empty() ? "" : ",") + path;
+  return text;
+}
+
+MountRequest mount_request(const Options& options, const SourcePaths& sources,
+                           std::string mount_point) {
+  return {.mount_point = std::move(mount_point),
+          .shown_source = joined(sources.real),
+          .allow_other = options.allow_other,
+          .default_permissions = options.default_permissions,
+          .debug = options.debug};
+}
+
+Result<void> serve(Mounted& mounted, StopSignals& signals, int threads) {
+  signals.watch([&](int signal) {
+    log_line(fs::LogLevel::kInfo, "signal " + std::to_string(signal) + ": unmounting");
+    mounted.stop();
+  });
+  auto served = mounted.serve(threads);
+  signals.unwatch();
+  return served;
+}
+
+// A mount that stands, ready to serve: the file system before the mount, so that it goes after it.
+struct Standing {
+  std::unique_ptr<fs::FileSystem> file_system;
+  std::unique_ptr<Mounted> mounted;
+};
+
+// Everything that can fail while somebody still waits for the command.
+Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
+  RETURN_IF_ERROR(start_logging(
+      {.foreground = options.foreground, .file = options.log_file, .level = options.log_level}));
+  RETURN_IF_ERROR(check_fuse_access(FuseAccess::of_this_process(options.allow_other)));
+  ASSIGN_OR_RETURN(
+      auto mount_point,
+      prepare_mount_point({.path = options.mount_point,
+                           .sources = sources.real,
+                           .nonempty = options.nonempty,
+                           .log = [](const auto& l) { log_line(fs::LogLevel::kWarning, l); }}));
+  ASSIGN_OR_RETURN(auto source, open_source(options, sources));
+
+  Standing standing;
+  standing.file_system =
+      std::make_unique<fs::FileSystem>(std::move(source), options.tree, &log_line);
+  ASSIGN_OR_RETURN(standing.mounted,
+                   Mounted::mount(*standing.file_system,
+                                  mount_request(options, sources, std::move(mount_point))));
+  return standing;
+}
+
+Result<SourcePaths> look_at_sources(const Options& options) {
+  ASSIGN_OR_RETURN(auto sources, find_sources(options));
+  RETURN_IF_ERROR(check_log_file(options.log_file, sources));
+  return sources;
+}
+
+}  // namespace
+
+int fail_with(ExitCode code, const std::string& line) {
+  std::fprintf(stderr, "offsetfs: %s\n", escape_controls(line).c_str());
+  return code;
+}
+
+int run(const Options& options) {
+  const auto sources = look_at_sources(options);
+  if (!sources) return fail_with(kExitNotMounted, sources.error().what);
+
+  auto background = options.foreground ? Background() : Background::enter();
+  keep_heap_small();
+  StopSignals signals;
+  const auto standing = stand_up(options, *sources);
+  if (!standing) return fail_with(kExitNotMounted, standing.error().what);
+  if (!background.ready()) return kExitNotMounted;
+
+  log_line(fs::LogLevel::kInfo, joined(sources->real) + " is mounted");
+  const auto served = serve(*standing->mounted, signals, options.tree.threads);
+  if (served) return kExitOk;
+  log_line(fs::LogLevel::kError, served.error().what);
+  return kExitBroken;
+}
+
+}  // namespace offsetfs::mount
