@@ -6,6 +6,7 @@
 #include "fs/base64.h"
 #include "fs/decimal.h"
 #include "fs/escape.h"
+#include "fs/json_object.h"
 #include "fs/record_renderers.h"
 #include "fs/utf8.h"
 #include "storage/check.h"
@@ -67,19 +68,10 @@ char* put(const char (&literal)[N], char* out) {
 
 char* put(Bytes bytes, char* out) { return std::copy(bytes.begin(), bytes.end(), out); }
 
-std::string quoted(Bytes text) {
-  const std::string utf8 = to_utf8(text);
-  std::string out(2 + 6 * utf8.size() + kEscapeSlackBytes, '"');
-  char* const end = json_escaper().write(utf8, out.data() + 1);
-  *end = '"';
-  out.resize(static_cast<std::size_t>(end - out.data()) + 1);
-  return out;
-}
-
 class JsonRenderer final : public RecordRenderer {
  public:
   explicit JsonRenderer(const RenderContext& context)
-      : front_("{\"topic\":" + quoted(context.topic) +
+      : front_("{\"topic\":" + json_string(context.topic) +
                ",\"partition\":" + std::to_string(context.partition) + ",\"offset\":"),
         broker_(context.broker ? ",\"broker\":" + std::to_string(*context.broker) : "") {}
 

@@ -27,13 +27,14 @@ const std::vector<Rung>& ladder() {
       {"ground",
        {"units", "topic_partition", "result", "check", "mutex", "unique_fd", "problems",
         "java_number"}},
-      {"bytes", {"byte_reader", "varint", "crc32c", "uuid", "text_lines"}},
+      {"bytes", {"byte_reader", "varint", "crc32c", "uuid", "text_lines", "flexible_reader"}},
       {"io",
        {"file", "pread_file", "page_cache", "io_ring", "ring_file", "io_backend", "file_info",
         "beneath", "dir"}},
       {"batch header", {"batch_header"}},  // names the codecs
       {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
-      {"record batch", {"record", "record_batch", "batch_scanner", "batch_builder"}},
+      {"record batch",
+       {"record", "control_record", "record_batch", "batch_scanner", "batch_builder"}},
       {"index",
        {"index_file", "offset_index", "time_index", "transaction_index", "checkpoint_file",
         "leader_epochs", "partition_metadata", "producer_snapshot", "java_properties",
@@ -47,7 +48,7 @@ const std::vector<Rung>& ladder() {
         "partition_times", "log_cursor"}},
       {"log dir", {"log_source", "log_dir"}},
       {"beside",
-       {"log_writer", "retention", "log_recovery", "log_config", "flexible_reader",
+       {"log_writer", "retention", "log_recovery", "log_config",
         "metadata_record", "cluster_metadata", "settings"}},
   };
   return rungs;
