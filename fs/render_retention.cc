@@ -127,6 +127,7 @@ std::string render_retention_status_json(const RetentionReport& report) {
   json["log_start_offset"] = report.log_start_offset.value;
   json["log_end_offset"] = report.log_end_offset.value;
   json["high_watermark"] = report.high_watermark.value;
+  json["high_watermark_known"] = report.high_watermark_known;
   json["bytes"] = report.size_bytes();
   json["retention.ms"] = report.config.log.retention_ms;
   json["retention.bytes"] = report.config.log.retention_bytes;

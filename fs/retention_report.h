@@ -32,7 +32,11 @@ struct RetentionReport {
   storage::TimestampMs now{};
   storage::EffectiveConfig config;
   bool knows_cluster = false;  // settings of the cluster's metadata log are among them
-  storage::Offset log_start_offset{}, log_end_offset{}, high_watermark{};
+  storage::Offset log_start_offset{}, log_end_offset{};
+  // As checkpointed: a lower bound. Where no checkpoint has one, the log end is assumed, as a
+  // broker that is the only replica would.
+  storage::Offset high_watermark{};
+  bool high_watermark_known = false;
   std::vector<RetentionRow> deleting;  // by base offset
   std::vector<RetentionRow> segments;  // oldest first; the last is active
 

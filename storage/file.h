@@ -21,6 +21,7 @@ struct FileInfo {
   ino_t ino = 0;
   std::int64_t size_bytes = 0;
   std::int64_t mtime_ns = 0;  // since 1970
+  std::int64_t ctime_ns = 0;  // when name, mode or content last changed: a rename leaves it behind
   mode_t mode = 0;            // type and permission bits
   uid_t uid = 0;
   gid_t gid = 0;

@@ -10,6 +10,7 @@ FileInfo to_file_info(const struct stat& st) {
       .ino = st.st_ino,
       .size_bytes = st.st_size,
       .mtime_ns = st.st_mtim.tv_sec * kNsPerSecond + st.st_mtim.tv_nsec,
+      .ctime_ns = st.st_ctim.tv_sec * kNsPerSecond + st.st_ctim.tv_nsec,
       .mode = st.st_mode,
       .uid = st.st_uid,
       .gid = st.st_gid,

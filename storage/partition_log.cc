@@ -378,6 +378,7 @@ Result<LogOffsets> PartitionLog::offsets() const {
     const LogDirFiles::Checkpointed checkpointed = this->checkpointed();
     offsets.high_watermark = std::clamp(checkpointed.high_watermark.value_or(Offset{0}),
                                         offsets.log_start_offset, offsets.log_end_offset);
+    offsets.high_watermark_known = checkpointed.high_watermark.has_value();
     offsets.recovery_point = checkpointed.recovery_point;
     offsets.cleaner_offset = checkpointed.cleaner_offset;
     return offsets;

@@ -26,8 +26,9 @@ namespace offsetfs::storage {
 //   log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset
 struct LogOffsets {
   Offset log_start_offset{};
-  Offset log_end_offset{};  // the next offset to be written
-  Offset high_watermark{};  // checkpointed: a lower bound; clamped into [start, end]
+  Offset log_end_offset{};            // the next offset to be written
+  Offset high_watermark{};            // checkpointed: a lower bound; clamped into [start, end]
+  bool high_watermark_known = false;  // a checkpoint has it; else it is the log start offset
   std::optional<Offset> recovery_point;
   std::optional<Offset> cleaner_offset;
 };
