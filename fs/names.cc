@@ -192,16 +192,6 @@ constexpr std::size_t kBaseDigits = 20;
 constexpr std::array kSegmentSuffixes{SegmentSuffix::kNone, SegmentSuffix::kDeleted,
                                       SegmentSuffix::kCleaned, SegmentSuffix::kSwap};
 
-std::string_view segment_suffix(SegmentSuffix suffix) {
-  switch (suffix) {
-    case SegmentSuffix::kNone: return "";
-    case SegmentSuffix::kDeleted: return ".deleted";
-    case SegmentSuffix::kCleaned: return ".cleaned";
-    case SegmentSuffix::kSwap: return ".swap";
-  }
-  return "";
-}
-
 std::optional<Node> parse_segment(const Node& dir, std::string_view name) {
   if (name.size() < kBaseDigits) return std::nullopt;
   const std::string_view digits = name.substr(0, kBaseDigits);
@@ -210,7 +200,7 @@ std::optional<Node> parse_segment(const Node& dir, std::string_view name) {
       digits.substr(std::min(digits.find_first_not_of('0'), kBaseDigits - 1)));  // "000...0" is "0"
   if (!base) return std::nullopt;
   for (const SegmentSuffix suffix : kSegmentSuffixes) {
-    if (name.substr(kBaseDigits) != segment_suffix(suffix)) continue;
+    if (name.substr(kBaseDigits) != storage::suffix_text(suffix)) continue;
     Node node = child_of(dir, NodeKind::kSegment, Form::kRaw, *base);
     node.suffix = static_cast<std::uint8_t>(suffix);
     return node;
@@ -235,11 +225,8 @@ std::optional<Node> parse_topic_partition(const Node& dir, std::string_view name
 }
 
 std::string print_segment(const Node& node) {
-  const std::string digits = std::to_string(node.number);
-  std::string name(kBaseDigits - std::min(digits.size(), kBaseDigits), '0');
-  name += digits;
-  name += segment_suffix(static_cast<SegmentSuffix>(node.suffix));
-  return name;
+  return storage::segment_base_name({node.number}) +
+         storage::suffix_text(static_cast<SegmentSuffix>(node.suffix));
 }
 
 // The number tells names apart only where a directory has several of one kind.
