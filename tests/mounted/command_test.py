@@ -3,17 +3,20 @@
 import os
 import signal
 import subprocess
+import time
 import unittest
 
-from mounted import (BINARY, CopyTest, Mount, answer_records, fixture, is_mounted, read, run,
-                     wait_until)
+from mounted import (BINARY, PATIENCE, CopyTest, Mount, answer_records, fixture, is_mounted, read,
+                     run, wait_until)
 
 
 def offsetfs(*arguments, **more):
     return run(BINARY, *arguments, check=False, **more)
 
 
-class StartTest(CopyTest):
+class CommandTest(CopyTest):
+    """A mount point, and what is asked of a command that mounts there."""
+
     def setUp(self):
         super().setUp()
         self.place = os.path.join(self.folder, "mnt")
@@ -24,6 +27,28 @@ class StartTest(CopyTest):
         while is_mounted(self.place):
             subprocess.run(["umount", "-l", self.place], check=False)
 
+    def check_refused(self, *arguments, says=b""):
+        ended = offsetfs(*arguments)
+        self.assertNotEqual(ended.returncode, 0, arguments)
+        self.assertEqual(ended.stdout, b"", arguments)
+        self.assertEqual(ended.stderr.count(b"\n"), 1, ended.stderr)
+        self.assertIn(says, ended.stderr)
+        self.assertFalse(is_mounted(self.place))
+
+    def daemon(self):
+        """The process that serves the mount: found by its command line."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = read(f"/proc/{pid}/cmdline").split(b"\0")
+            except OSError:
+                continue
+            if self.place.encode() in words and words[0].endswith(b"offsetfs"):
+                found.append(int(pid))
+        return found
+
+
+class StartTest(CommandTest):
     def test_help_and_version(self):
         for flag in ("--help", "-h"):
             shown = offsetfs(flag)
@@ -32,14 +57,6 @@ class StartTest(CopyTest):
         shown = offsetfs("--version")
         self.assertEqual(shown.returncode, 0)
         self.assertTrue(shown.stdout.startswith(b"offsetfs "))
-
-    def check_refused(self, *arguments, says=b""):
-        ended = offsetfs(*arguments)
-        self.assertNotEqual(ended.returncode, 0, arguments)
-        self.assertEqual(ended.stdout, b"", arguments)
-        self.assertEqual(ended.stderr.count(b"\n"), 1, ended.stderr)
-        self.assertIn(says, ended.stderr)
-        self.assertFalse(is_mounted(self.place))
 
     def test_every_start_up_error_is_one_line(self):
         orders, file = fixture("clean/orders-0"), os.path.join(self.folder, "file")
@@ -88,18 +105,6 @@ class StartTest(CopyTest):
         run("umount", self.place)
         self.assertFalse(is_mounted(self.place))
 
-    def daemon(self):
-        """The process that serves the mount: found by its command line."""
-        found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                words = read(f"/proc/{pid}/cmdline").split(b"\0")
-            except OSError:
-                continue
-            if self.place.encode() in words and words[0].endswith(b"offsetfs"):
-                found.append(int(pid))
-        return found
-
     def test_sigterm_and_sigint_unmount(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             self.assertEqual(offsetfs(fixture("clean"), self.place).returncode, 0)
@@ -126,17 +131,6 @@ class StartTest(CopyTest):
         self.assertIn("orders-0", os.listdir(self.place))
         run("umount", self.place)
         self.assertFalse(is_mounted(self.place))
-
-    @unittest.skipIf(os.getuid() != 0, "mount(8) needs root")
-    def test_mount_8_calls_it(self):
-        helper = "/sbin/mount.fuse.offsetfs"
-        environment = {**os.environ, "PATH": f"{os.path.dirname(BINARY)}:{os.environ['PATH']}"}
-        self.assertFalse(os.path.exists(helper))
-        run("mount", "-t", "fuse.offsetfs", fixture("clean"), self.place, "-o", "list=7,ro,noatime",
-            env=environment)
-        ended = run("ls", "-f", f"{self.place}/orders-0/offsets", check=False)
-        self.assertIn(b"File too large", ended.stderr)
-        run("umount", self.place)
 
     def test_the_log_goes_to_a_file(self):
         log = os.path.join(self.folder, "log")
@@ -176,6 +170,179 @@ def tree_of(mount):
 def read_everything(source, option):
     with Mount(source, options=[option]) as mount:
         return tree_of(mount)
+
+
+@unittest.skipIf(os.getuid() != 0, "mount(8) needs root")
+class Mount8Test(CommandTest):
+    """mount(8) passes no PATH on, so that a command that is not installed is named by its path."""
+
+    def mount8(self, kind, source, *options):
+        return run("mount", "-t", kind, source, self.place, *options, check=False)
+
+    def options_shown(self):
+        with open("/proc/self/mounts", encoding="utf-8") as mounts:
+            return next(line for line in mounts if self.place in line).split()[3].split(",")
+
+    def test_its_words_are_understood(self):
+        done = self.mount8(f"fuse.{BINARY}", fixture("clean"), "-o",
+                           "list=7,ro,noatime,allow_other,x-systemd.automount,_netdev,nofail")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn("allow_other", self.options_shown())
+        self.assertIn("default_permissions", self.options_shown())
+        ended = run("ls", "-f", f"{self.place}/orders-0/offsets", check=False)
+        self.assertIn(b"File too large", ended.stderr)
+        run("umount", self.place)
+
+    def test_its_rw_mounts_read_only(self):
+        done = self.mount8("fuse", f"{BINARY}#{fixture('clean')}")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn("ro", self.options_shown())
+        run("umount", self.place)
+
+    def test_an_fstab_line_may_leave_the_sources_to_the_config(self):
+        config = os.path.join(self.folder, "server.properties")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"log.dirs={fixture('clean')}\n")
+        done = self.mount8(f"fuse.{BINARY}", "none", "-o", f"config={config}")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn("orders-0", os.listdir(self.place))
+        run("umount", self.place)
+
+    def test_it_passes_our_exit_codes_on(self):
+        self.assertEqual(self.mount8(f"fuse.{BINARY}", fixture("clean"), "-o", "lst=7").returncode, 1)
+        self.assertEqual(self.mount8(f"fuse.{BINARY}", "/nowhere/at/all").returncode, 32)
+
+
+class CallerTest(CommandTest):
+    """What the command owes the one who calls it."""
+
+    def test_it_says_nothing_where_all_is_well(self):
+        done = offsetfs(fixture("clean"), self.place)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        run("fusermount3", "-u", self.place)
+
+    def test_a_hangup_unmounts_too_and_the_end_is_no_failure(self):
+        process = subprocess.Popen([BINARY, fixture("clean"), self.place, "-f"],
+                                   stderr=subprocess.DEVNULL)
+        wait_until(lambda: is_mounted(self.place), "the mount")
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(PATIENCE), 0)
+        self.assertFalse(is_mounted(self.place))
+
+    def test_a_script_that_ignores_interrupts_starts_a_mount_that_does(self):
+        run("sh", "-c", f"trap '' INT; exec {BINARY} {fixture('clean')} {self.place}")
+        (pid,) = self.daemon()
+        os.kill(pid, signal.SIGINT)
+        self.assertIn("orders-0", os.listdir(self.place))
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: not is_mounted(self.place), "the end")
+
+    def test_an_end_at_any_moment_of_the_start_leaves_nothing(self):
+        for step in range(40):
+            process = subprocess.Popen([BINARY, fixture("clean"), self.place, "-f"],
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(step / 2000)
+            process.send_signal(signal.SIGTERM)
+            self.assertIn(process.wait(PATIENCE), (0, -signal.SIGTERM))
+            self.assertFalse(is_mounted(self.place))
+
+    def test_disks_may_be_joined_by_commas_or_named_by_a_config(self):
+        disks = [os.path.join(self.folder, name) for name in ("a", "b")]
+        for disk, partition in zip(disks, ("orders-0", "txn-0")):
+            os.mkdir(disk)
+            self.copy(f"clean/{partition}", f"{disk}/{partition}")
+        config = os.path.join(self.folder, "server.properties")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"log.dirs={disks[0]},\\\n  {disks[1]}\n")
+        for sources in ([",".join(disks)], disks, ["--config", config]):
+            self.assertEqual(offsetfs(*sources, self.place).returncode, 0)
+            self.assertLessEqual({"orders-0", "txn-0"}, set(os.listdir(self.place)))
+            run("umount", self.place)
+
+    def test_a_log_inside_the_source_is_refused(self):
+        source = self.copy("clean", "source")
+        self.check_refused(source, self.place, "--log-file", f"{source}/log", says=b"would change it")
+        self.assertFalse(os.path.exists(f"{source}/log"))
+
+    def test_what_is_cleared_at_the_start_is_one_line(self):
+        for _ in range(2):
+            self.assertEqual(offsetfs(fixture("clean"), self.place).returncode, 0)
+            os.kill(self.daemon()[0], signal.SIGKILL)
+            wait_until(lambda: not self.daemon(), "its death")
+        again = offsetfs(fixture("clean"), self.place)
+        self.assertEqual((again.returncode, again.stderr.count(b"\n")), (0, 1), again.stderr)
+        self.assertIn(b"killed offsetfs", again.stderr)
+        run("umount", self.place)
+        self.assertFalse(is_mounted(self.place))
+
+
+@unittest.skipIf(os.getuid() != 0, "needs root, to be another user")
+class UserTest(CommandTest):
+    """An ordinary user mounts: in a mount namespace of its own, where /dev/fuse is everybody's."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.place, 0o777)
+
+    def as_user(self, script, fuse_conf=""):
+        with open(os.path.join(self.folder, "fuse.conf"), "w", encoding="utf-8") as file:
+            file.write(fuse_conf)
+        with open(os.path.join(self.folder, "script"), "w", encoding="utf-8") as file:
+            file.write(f"trap 'fusermount3 -uqz mnt 2>/dev/null' EXIT\n{script}\n")
+        os.mkdir(os.path.join(self.folder, "dev"))
+        prepare = """
+            cd "$1"
+            mount -t tmpfs -o dev tmpfs dev && mknod -m 666 dev/fuse c 10 229 || exit 77
+            mount --bind dev/fuse /dev/fuse && mount --bind fuse.conf /etc/fuse.conf || exit 77
+            exec setpriv --reuid nobody --regid nogroup --clear-groups sh -e script "$2" "$3" mnt
+        """
+        done = run("unshare", "--mount", "sh", "-c", prepare, "sh", self.folder, BINARY,
+                   fixture("clean"), check=False)
+        if done.returncode == 77:
+            self.skipTest(f"no mount namespaces here: {done.stderr.decode()}")
+        return done
+
+    def test_a_user_mounts_and_unmounts(self):
+        done = self.as_user("""
+            "$1" "$2" "$3"
+            cat "$3/orders-0/offsets/5"
+            fusermount3 -u "$3"
+        """)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(done.stdout, answer_records("clean", "orders")[5]["value"])
+
+    def test_a_user_heals_the_users_own_dead_mount(self):
+        done = self.as_user("""
+            "$1" "$2" "$3" -f 2>/dev/null & daemon=$!
+            until cat "$3/README" >/dev/null 2>&1; do kill -0 $daemon; done
+            kill -9 $daemon
+            wait $daemon || true
+            "$1" "$2" "$3"
+            cat "$3/orders-0/offsets/5"
+            fusermount3 -u "$3"
+        """)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"killed offsetfs", done.stderr)
+        self.assertEqual(done.stdout, answer_records("clean", "orders")[5]["value"])
+
+    def test_allow_other_needs_the_administrators_leave(self):
+        done = self.as_user('"$1" "$2" "$3" -o allow_other')
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (32, 1))
+        self.assertIn(b"user_allow_other", done.stderr)
+
+    def test_with_the_administrators_leave_root_gets_in_too(self):
+        done = self.as_user("""
+            "$1" "$2" "$3" -o allow_other
+            grep -c "$(realpath "$3") .*default_permissions" /proc/mounts
+            fusermount3 -u "$3"
+        """, fuse_conf="user_allow_other\n")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"1\n", b""))
+
+    def test_a_mount_point_of_somebody_else_is_one_line(self):
+        os.chmod(self.place, 0o755)
+        done = self.as_user('"$1" "$2" "$3"')
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (32, 1), done.stderr)
+        self.assertIn(b"that you own", done.stderr)
 
 
 class InterruptTest(CopyTest):
