@@ -4,6 +4,19 @@ namespace offsetfs::fs {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::int64_t kMsPerSecond = 1'000;
+
+// `time` in units of 1/per_second.
+timespec split(std::int64_t time, std::int64_t per_second, std::int64_t unit_ns) {
+  std::int64_t seconds = time / per_second;
+  std::int64_t rest = time % per_second;
+  if (rest < 0) {
+    rest += per_second;
+    --seconds;
+  }
+  return {seconds, rest * unit_ns};
+}
 
 }  // namespace
 
@@ -38,8 +51,15 @@ Access narrowest(const Access& a, const Access& b) {
   return access;
 }
 
+timespec to_timespec(storage::TimestampMs time) {
+  return split(time.value, kMsPerSecond, kNsPerMs);
+}
+timespec ns_to_timespec(std::int64_t ns_since_1970) {
+  return split(ns_since_1970, kNsPerSecond, 1);
+}
+
 struct stat make_stat(std::uint64_t ino, mode_t type, const Access& access, std::int64_t size_bytes,
-                      std::int64_t mtime_ns) {
+                      timespec mtime) {
   struct stat st {};
   st.st_ino = ino;
   st.st_mode = type | access.mode;
@@ -49,16 +69,7 @@ struct stat make_stat(std::uint64_t ino, mode_t type, const Access& access, std:
   st.st_size = size_bytes;
   st.st_blksize = 4096;
   st.st_blocks = (size_bytes + 511) / 512;
-  // Division that rounds down: a time before 1970 has its nanoseconds counted forwards.
-  std::int64_t seconds = mtime_ns / kNsPerSecond;
-  std::int64_t nanoseconds = mtime_ns % kNsPerSecond;
-  if (nanoseconds < 0) {
-    nanoseconds += kNsPerSecond;
-    --seconds;
-  }
-  st.st_mtim = {seconds, nanoseconds};
-  st.st_atim = st.st_mtim;
-  st.st_ctim = st.st_mtim;
+  st.st_mtim = st.st_atim = st.st_ctim = mtime;
   return st;
 }
 

@@ -37,9 +37,13 @@ struct Attributes {
   double timeout = kNever;
 };
 
+// Times round down: the nanoseconds of an instant before 1970 count forwards from its second.
+timespec to_timespec(storage::TimestampMs time);
+timespec ns_to_timespec(std::int64_t ns_since_1970);
+
 // `ino` fills st_ino; st_blocks is ceil(size / 512), st_nlink 1 (directories 2), all three times
 // the same.
 struct stat make_stat(std::uint64_t ino, mode_t type, const Access& access, std::int64_t size_bytes,
-                      std::int64_t mtime_ns);
+                      timespec mtime);
 
 }  // namespace offsetfs::fs

@@ -63,20 +63,27 @@ TEST(AttributesTest, NobodyGainsByAViewOfTwoFiles) {
 }
 
 TEST(AttributesTest, BlocksAreRoundedUpAndTimesKeepTheirFraction) {
-  const struct stat st = make_stat(9, S_IFREG, {0440, 1, 2}, 513, 1'500'000'007);
+  const struct stat st =
+      make_stat(9, S_IFREG, {0440, 1, 2}, 513, to_timespec(storage::TimestampMs{1'500}));
   EXPECT_EQ(st.st_ino, 9U);
   EXPECT_EQ(st.st_mode, static_cast<mode_t>(S_IFREG | 0440));
   EXPECT_EQ(st.st_nlink, 1U);
   EXPECT_EQ(st.st_blocks, 2);
   EXPECT_EQ(st.st_mtim.tv_sec, 1);
-  EXPECT_EQ(st.st_mtim.tv_nsec, 500'000'007);
-  EXPECT_EQ(make_stat(9, S_IFDIR, {}, 0, 0).st_nlink, 2U);
+  EXPECT_EQ(st.st_mtim.tv_nsec, 500'000'000);
+  EXPECT_EQ(make_stat(9, S_IFDIR, {}, 0, {}).st_nlink, 2U);
 }
 
 TEST(AttributesTest, ATimeBefore1970IsWholeSecondsAndAFractionForwards) {
-  const struct stat st = make_stat(1, S_IFREG, {}, 0, -1'000'000);
-  EXPECT_EQ(st.st_mtim.tv_sec, -1);
-  EXPECT_EQ(st.st_mtim.tv_nsec, 999'000'000);
+  EXPECT_EQ(to_timespec(storage::TimestampMs{-1}).tv_sec, -1);
+  EXPECT_EQ(to_timespec(storage::TimestampMs{-1}).tv_nsec, 999'000'000);
+  EXPECT_EQ(ns_to_timespec(-1).tv_nsec, 999'999'999);
+  EXPECT_EQ(to_timespec(storage::TimestampMs{-1000}).tv_sec, -1);
+  EXPECT_EQ(to_timespec(storage::TimestampMs{-1000}).tv_nsec, 0);
+}
+
+TEST(AttributesTest, ATimestampThatNoNanosecondsCanHoldKeepsItsSecond) {
+  EXPECT_EQ(to_timespec(storage::TimestampMs{INT64_MAX}).tv_sec, INT64_MAX / 1000);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fs/attributes.h"
+#include "storage/dir.h"
+#include "storage/mutex.h"
+#include "storage/partition_log.h"
+#include "storage/result.h"
+#include "storage/segment_files.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// What a view takes over from the file it shows.
+struct SourceFacts {
+  Access access;
+  std::int64_t mtime_ns = 0;
+  std::int64_t size_bytes = 0;
+};
+
+// `below` in `dir`, a file or a directory. kNotFound if it is gone.
+storage::Result<SourceFacts> source_facts(const storage::SourceDir& dir, const std::string& below);
+
+// Who may enter the mount: whoever may list each of the sources and, class by class, search all
+// directories above them. So one directory of mode 0700 there keeps out the same people here.
+Access root_access(const std::vector<std::shared_ptr<const storage::SourceDir>>& dirs);
+
+// The facts of the files of one partition. Modes and owners of its segments are remembered for
+// kKeepMs, since every lookup of a record wants them. Any thread.
+class SourceAccess {
+ public:
+  static constexpr std::int64_t kKeepMs = 10'000;
+
+  explicit SourceAccess(std::shared_ptr<const storage::PartitionLog> log) : log_(std::move(log)) {}
+
+  storage::Result<SourceFacts> directory() const;
+  timespec mtime_of_directory() const;  // 0 if it is gone
+  // r-- for whom the directory may be listed by: of what is told of it without looking into files.
+  Access of_directory_content() const;
+  // A file of the partition's directory, by its name there.
+  storage::Result<SourceFacts> file(const std::string& name) const;
+  storage::Result<SourceFacts> segment_file(const storage::SegmentFileName& name) const;
+
+  // Of the live segment's `.log`. A segment that was deleted while its records are still being read
+  // is as its directory: that is no wider than what it was listed with.
+  Access of_segment(storage::Offset base_offset) const;
+  timespec mtime_of_segment(storage::Offset base_offset) const;  // of its `.log`
+  // The narrowest of all live segments: of what is made of all of them.
+  Access of_all_segments() const;
+
+ private:
+  struct Remembered {
+    Access access;
+    std::int64_t until_ms = 0;
+  };
+  struct All {
+    std::shared_ptr<const std::vector<storage::SegmentEntry>> segments;  // it is the narrowest of
+    Remembered remembered;
+  };
+  static constexpr std::size_t kMostRemembered = 1U << 16;
+
+  const std::shared_ptr<const storage::PartitionLog> log_;
+  mutable storage::Mutex mutex_;
+  mutable std::unordered_map<storage::Offset, Remembered> segments_ GUARDED_BY(mutex_);
+  mutable All all_ GUARDED_BY(mutex_);
+};
+
+}  // namespace offsetfs::fs
