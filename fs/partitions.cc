@@ -1,0 +1,86 @@
+#include "fs/partitions.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace offsetfs::fs {
+
+using storage::DirState;
+using storage::LogSource;
+using storage::Result;
+
+bool PartitionView::is_final(storage::Offset offset) const {
+  if (offset.value < high_watermark_.load(std::memory_order_relaxed)) return true;
+  const auto offsets = log->offsets();
+  if (!offsets) return false;
+  high_watermark_.store(offsets->high_watermark.value, std::memory_order_relaxed);
+  return offset < offsets->high_watermark;
+}
+
+std::optional<storage::SegmentEntry> PartitionView::active_segment() const {
+  const auto segments = log->segments();
+  if (segments->empty()) return std::nullopt;
+  return segments->back();
+}
+
+bool PartitionView::is_active(const storage::SegmentEntry& entry) const {
+  const auto active = active_segment();
+  return active && active->base_offset == entry.base_offset && active->suffix == entry.suffix;
+}
+
+Result<std::shared_ptr<const PartitionView>> Partitions::view(std::uint32_t id) const {
+  auto log = source_->open(id);
+  std::shared_ptr<const PartitionView> replaced;  // closes its files after the lock is given back
+  const storage::MutexLock lock(mutex_);
+  if (!log) {
+    const auto gone = views_.find(id);
+    if (gone != views_.end()) {
+      replaced = std::move(gone->second);
+      views_.erase(gone);
+    }
+    return storage::fail(log.error());
+  }
+  std::shared_ptr<const PartitionView>& view = views_[id];
+  if (view == nullptr || view->log != *log) {
+    replaced = std::move(view);
+    view = std::make_shared<const PartitionView>(id, std::move(*log));
+  }
+  return view;
+}
+
+std::optional<LogSource::Partition> Partitions::find(std::string_view name) const {
+  const auto partitions = source_->partitions();
+  const auto found =
+      std::lower_bound(partitions->begin(), partitions->end(), name,
+                       [](const LogSource::Partition& partition, std::string_view wanted) {
+                         return partition.name < wanted;
+                       });
+  if (found == partitions->end() || found->name != name) return std::nullopt;
+  return *found;
+}
+
+std::optional<LogSource::Partition> Partitions::find(std::string_view topic,
+                                                     std::int64_t partition) const {
+  const auto found = find(std::string(topic) + "-" + std::to_string(partition));
+  if (!found || found->state != DirState::kLive) return std::nullopt;
+  return found;
+}
+
+std::vector<std::string> Partitions::topics() const {
+  std::set<std::string> topics;
+  for (const LogSource::Partition& partition : *source_->partitions())
+    if (partition.state == DirState::kLive) topics.insert(partition.topic_partition.topic);
+  return {topics.begin(), topics.end()};
+}
+
+std::vector<std::int32_t> Partitions::partitions_of(std::string_view topic) const {
+  std::set<std::int32_t> numbers;
+  for (const LogSource::Partition& partition : *source_->partitions()) {
+    if (partition.state == DirState::kLive && partition.topic_partition.topic == topic)
+      numbers.insert(partition.topic_partition.partition);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace offsetfs::fs

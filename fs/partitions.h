@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fs/renderer.h"
+#include "fs/source_access.h"
+#include "storage/log_source.h"
+#include "storage/mutex.h"
+#include "storage/result.h"
+
+namespace offsetfs::fs {
+
+// A partition as the tree shows it: its log, and what every view of it needs beside that.
+struct PartitionView {
+  PartitionView(std::uint32_t partition_id,
+                std::shared_ptr<const storage::PartitionLog> partition_log)
+      : id(partition_id),
+        log(std::move(partition_log)),
+        context{log->topic_partition().topic, log->topic_partition().partition, log->node_id()},
+        access(log) {}
+
+  // What lies below the high watermark is never replaced: not by another leader's log, not by a
+  // recovery. (It may be deleted.)
+  bool is_final(storage::Offset offset) const;
+
+  // Nothing in a partition without segments.
+  std::optional<storage::SegmentEntry> active_segment() const;
+  bool is_active(const storage::SegmentEntry& entry) const;
+
+  const std::uint32_t id;
+  const std::shared_ptr<const storage::PartitionLog> log;
+  const RenderContext context;
+  const SourceAccess access;
+
+ private:
+  // The greatest that was seen: it spares most lookups a look at the log's end.
+  mutable std::atomic<std::int64_t> high_watermark_ = 0;
+};
+
+// The partitions of a source by id and by name. Any thread.
+class Partitions {
+ public:
+  explicit Partitions(std::shared_ptr<const storage::LogSource> source)
+      : source_(std::move(source)) {}
+
+  // kNotFound: that incarnation is gone.
+  storage::Result<std::shared_ptr<const PartitionView>> view(std::uint32_t id) const;
+
+  std::shared_ptr<const std::vector<storage::LogSource::Partition>> all() const {
+    return source_->partitions();
+  }
+  std::optional<storage::LogSource::Partition> find(std::string_view name) const;
+  // The one that bears the plain name TOPIC-PARTITION.
+  std::optional<storage::LogSource::Partition> find(std::string_view topic,
+                                                    std::int64_t partition) const;
+  // In order, each once; of the live ones.
+  std::vector<std::string> topics() const;
+  std::vector<std::int32_t> partitions_of(std::string_view topic) const;
+
+ private:
+  const std::shared_ptr<const storage::LogSource> source_;
+  mutable storage::Mutex mutex_;
+  mutable std::unordered_map<std::uint32_t, std::shared_ptr<const PartitionView>> views_
+      GUARDED_BY(mutex_);
+};
+
+}  // namespace offsetfs::fs
