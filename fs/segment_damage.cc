@@ -1,0 +1,60 @@
+#include "fs/segment_damage.h"
+
+#include <cerrno>
+#include <optional>
+
+#include "fs/json_object.h"
+#include "storage/batch_scanner.h"
+#include "storage/segment.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::BatchScanner;
+using storage::Position;
+using storage::Result;
+
+std::string damage_line(const storage::Damage& damage) {
+  JsonObject line;
+  line.number("position", damage.position.value)
+      .number("end", damage.end.value)
+      .number("bytes", damage.end - damage.position)
+      .number("first_offset", damage.first.value);
+  if (damage.next) {
+    line.number("next_offset", damage.next->value);
+  } else {
+    line.null("next_offset");
+  }
+  return line.text("reason", damage.what).take() + "\n";
+}
+
+}  // namespace
+
+Result<std::string> damage_lines(const PartitionView& view, const storage::SegmentEntry& entry,
+                                 const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const auto segment, view.log->segment(entry));
+  ASSIGN_OR_RETURN(const Position end, view.log->valid_end(entry));
+  BatchScanner scanner(segment->log(), Position{0}, end);
+  std::optional<storage::Offset> expected = entry.base_offset;
+  std::string lines;
+  for (;;) {
+    if (stop.stop_requested()) return storage::fail_errno(EINTR, "looking for damage");
+    switch (scanner.next()) {
+      case BatchScanner::Step::kBatch: expected = scanner.batch().header.next_offset(); continue;
+      case BatchScanner::Step::kDamaged: {
+        ASSIGN_OR_RETURN(const storage::Damage damage,
+                         segment->damage_at(scanner.position(), expected, end));
+        lines += damage_line(damage);
+        if (damage.end <= scanner.position()) return lines;
+        expected = damage.next;
+        scanner.resume_at(damage.end);
+        continue;
+      }
+      case BatchScanner::Step::kEnd:
+      case BatchScanner::Step::kTornTail: return lines;
+      case BatchScanner::Step::kIo: return storage::fail(scanner.error());
+    }
+  }
+}
+
+}  // namespace offsetfs::fs

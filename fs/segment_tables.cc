@@ -1,0 +1,116 @@
+#include "fs/segment_tables.h"
+
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/offset_index.h"
+#include "storage/producer_snapshot.h"
+#include "storage/segment_files.h"
+#include "storage/time_index.h"
+#include "storage/transaction_index.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::Errc;
+using storage::Result;
+using storage::SegmentEntry;
+using storage::SegmentFile;
+
+constexpr std::size_t kMostSnapshotBytes = 64 << 20;
+
+void append(std::string& text, std::int64_t number, char end) {
+  char digits[24];
+  const auto [last, error] = std::to_chars(digits, digits + sizeof digits, number);
+  text.append(digits, last).push_back(end);
+}
+
+// Null where there is no such file.
+Result<std::unique_ptr<storage::File>> open_beside(const PartitionView& view,
+                                                   const SegmentEntry& entry, SegmentFile kind) {
+  const std::string name = storage::segment_file_name({entry.base_offset, kind, entry.suffix});
+  auto file = view.log->dir()->open_file(view.log->below(name));
+  if (!file && file.error().code == Errc::kNotFound) return std::unique_ptr<storage::File>();
+  return file;
+}
+
+// Empty where there is no such file.
+Result<std::vector<storage::ProducerSnapshotEntry>> producer_snapshot(const PartitionView& view,
+                                                                      const SegmentEntry& entry) {
+  const std::string below = view.log->below(storage::segment_file_name(
+      {entry.base_offset, SegmentFile::kProducerSnapshot, entry.suffix}));
+  const auto bytes = view.log->dir()->read_whole(below, kMostSnapshotBytes);
+  if (bytes) return storage::parse_producer_snapshot(*bytes, view.log->dir()->name_of(below));
+  if (bytes.error().code == Errc::kNotFound) return std::vector<storage::ProducerSnapshotEntry>();
+  return storage::fail(bytes.error());
+}
+
+}  // namespace
+
+Result<std::string> offset_index_table(const PartitionView& view, const SegmentEntry& entry) {
+  std::string text = "offset\tposition\n";
+  ASSIGN_OR_RETURN(auto file, open_beside(view, entry, SegmentFile::kOffsetIndex));
+  if (file == nullptr) return text;
+  const storage::OffsetIndex index(std::move(file), entry.base_offset);
+  RETURN_IF_ERROR(index.for_each([&](const storage::OffsetPosition& row) {
+    append(text, row.offset.value, '\t');
+    append(text, row.position.value, '\n');
+    return true;
+  }));
+  return text;
+}
+
+Result<std::string> time_index_table(const PartitionView& view, const SegmentEntry& entry) {
+  std::string text = "timestamp\toffset\n";
+  ASSIGN_OR_RETURN(auto file, open_beside(view, entry, SegmentFile::kTimeIndex));
+  if (file == nullptr) return text;
+  const storage::TimeIndex index(std::move(file), entry.base_offset);
+  RETURN_IF_ERROR(index.for_each([&](const storage::TimestampOffset& row) {
+    append(text, row.timestamp.value, '\t');
+    append(text, row.offset.value, '\n');
+    return true;
+  }));
+  return text;
+}
+
+Result<std::string> transaction_index_table(const PartitionView& view, const SegmentEntry& entry) {
+  std::string text = "producer_id\tfirst_offset\tlast_offset\tlast_stable_offset\n";
+  ASSIGN_OR_RETURN(auto file, open_beside(view, entry, SegmentFile::kTransactionIndex));
+  if (file == nullptr) return text;
+  const storage::TransactionIndex index(std::move(file), entry.base_offset);
+  RETURN_IF_ERROR(index.for_each([&](const storage::AbortedTransaction& row) {
+    append(text, row.producer_id, '\t');
+    append(text, row.first_offset.value, '\t');
+    append(text, row.last_offset.value, '\t');
+    append(text, row.last_stable_offset.value, '\n');
+    return true;
+  }));
+  return text;
+}
+
+Result<std::string> producer_lines(const PartitionView& view, const SegmentEntry& entry) {
+  ASSIGN_OR_RETURN(const auto producers, producer_snapshot(view, entry));
+  std::string text;
+  for (const storage::ProducerSnapshotEntry& producer : producers) {
+    const auto field = [&](const char* name, std::int64_t value, char end) {
+      text.append("\"").append(name).append("\":");
+      append(text, value, end);
+    };
+    text.push_back('{');
+    field("producer_id", producer.producer_id, ',');
+    field("producer_epoch", producer.producer_epoch, ',');
+    field("last_sequence", producer.last_sequence, ',');
+    field("last_offset", producer.last_offset.value, ',');
+    field("offset_delta", producer.offset_delta, ',');
+    field("last_timestamp", producer.last_timestamp.value, ',');
+    field("coordinator_epoch", producer.coordinator_epoch, ',');
+    field("current_transaction_first_offset", producer.current_txn_first_offset.value, '}');
+    text.push_back('\n');
+  }
+  return text;
+}
+
+}  // namespace offsetfs::fs

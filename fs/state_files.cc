@@ -1,0 +1,162 @@
+#include "fs/state_files.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "storage/leader_epochs.h"
+#include "storage/log_cursor.h"
+#include "storage/partition_metadata.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::Errc;
+using storage::LogCursor;
+using storage::LogOffsets;
+using storage::Offset;
+using storage::Result;
+using Text = Result<std::optional<std::string>>;
+
+constexpr std::size_t kMostCheckpointBytes = 16 << 20;
+
+std::optional<std::string> line(std::int64_t value) { return std::to_string(value) + "\n"; }
+std::optional<std::string> line(const std::optional<Offset>& offset) {
+  return offset ? line(offset->value) : std::nullopt;
+}
+
+// The whole of a small file beside the segments; nothing if there is none.
+Text read_beside(const PartitionView& view, const char* name) {
+  auto text = view.log->dir()->read_whole(view.log->below(name), kMostCheckpointBytes);
+  if (text) return std::optional(std::move(*text));
+  if (text.error().code == Errc::kNotFound) return std::nullopt;
+  return storage::fail(std::move(text.error()));
+}
+
+std::string name_of(const PartitionView& view, const char* name) {
+  return view.log->dir()->name_of(view.log->below(name));
+}
+
+Text topic_id(const PartitionView& view) {
+  constexpr const char* kName = "partition.metadata";
+  ASSIGN_OR_RETURN(const auto text, read_beside(view, kName));
+  if (!text) return std::nullopt;
+  ASSIGN_OR_RETURN(const storage::PartitionMetadata metadata,
+                   storage::parse_partition_metadata(*text, name_of(view, kName)));
+  return std::optional(metadata.topic_id.to_string() + "\n");
+}
+
+Result<storage::LeaderEpochs> leader_epochs(const PartitionView& view) {
+  constexpr const char* kName = "leader-epoch-checkpoint";
+  ASSIGN_OR_RETURN(const auto text, read_beside(view, kName));
+  if (!text) return storage::LeaderEpochs();
+  return storage::parse_leader_epochs(*text, name_of(view, kName));
+}
+
+Text leader_epoch(const PartitionView& view) {
+  ASSIGN_OR_RETURN(const auto epochs, leader_epochs(view));
+  const auto latest = epochs.latest();
+  return latest ? line(latest->value) : std::nullopt;
+}
+
+Text leader_epoch_table(const PartitionView& view) {
+  ASSIGN_OR_RETURN(const auto epochs, leader_epochs(view));
+  std::string text = "leader_epoch\tstart_offset\n";
+  for (const storage::LeaderEpochs::Entry& entry : epochs.entries()) {
+    text +=
+        std::to_string(entry.epoch.value) + "\t" + std::to_string(entry.start_offset.value) + "\n";
+  }
+  return std::optional(std::move(text));
+}
+
+// Of one batch, by its header where that tells.
+Result<std::int64_t> visible_records(const LogCursor& cursor, Offset log_start_offset,
+                                     bool show_control) {
+  const storage::BatchHeader& header = cursor.batch().header;
+  if (header.is_control() && !show_control) return 0;
+  if (header.is_v2() && header.base_offset >= log_start_offset) return header.records_count;
+  if (!header.is_v2() && header.codec_id() == 0) return 1;
+  const auto decoded = cursor.decode();
+  if (!decoded) return 0;  // damage: it has no records to read
+  auto records = (*decoded)->records();
+  storage::Record record;
+  std::int64_t count = 0;
+  while (records.next(record) == storage::RecordReader::Step::kRecord)
+    count += record.offset >= log_start_offset ? 1 : 0;
+  return count;
+}
+
+Text record_count(const PartitionView& view, bool show_control, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
+  LogCursor::Options options;
+  options.headers_only = true;
+  LogCursor cursor(view.log, log.log_start_offset, log.log_end_offset, options);
+  std::int64_t count = 0;
+  for (;;) {
+    if (stop.stop_requested()) return storage::fail_errno(EINTR, "counting records");
+    switch (cursor.next()) {
+      case LogCursor::Step::kBatch: {
+        ASSIGN_OR_RETURN(const std::int64_t records,
+                         visible_records(cursor, log.log_start_offset, show_control));
+        count += records;
+        continue;
+      }
+      case LogCursor::Step::kDamaged: continue;
+      case LogCursor::Step::kEnd: return line(count);
+      case LogCursor::Step::kIo: return storage::fail(cursor.error());
+    }
+  }
+}
+
+}  // namespace
+
+bool is_long(StateFile file) { return file == StateFile::kRecords; }
+
+Text state_text(const PartitionView& view, StateFile file, bool show_control,
+                std::stop_token stop) {
+  switch (file) {
+    case StateFile::kTopic: return std::optional(view.log->topic_partition().topic + "\n");
+    case StateFile::kPartition: return line(view.log->topic_partition().partition);
+    case StateFile::kTopicId: return topic_id(view);
+    case StateFile::kLeaderEpoch: return leader_epoch(view);
+    case StateFile::kLeaderEpochs: return leader_epoch_table(view);
+    case StateFile::kRecords: return record_count(view, show_control, stop);
+    case StateFile::kProducers: return std::nullopt;
+    case StateFile::kLastStableOffset: return std::nullopt;
+    case StateFile::kLogStartOffset:
+    case StateFile::kLogEndOffset:
+    case StateFile::kHighWatermark:
+    case StateFile::kRecoveryPoint:
+    case StateFile::kCleanerOffset: break;
+  }
+  ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
+  switch (file) {
+    case StateFile::kLogStartOffset: return line(log.log_start_offset.value);
+    case StateFile::kLogEndOffset: return line(log.log_end_offset.value);
+    case StateFile::kHighWatermark: return line(log.high_watermark.value);
+    case StateFile::kRecoveryPoint: return line(log.recovery_point);
+    default: return line(log.cleaner_offset);
+  }
+}
+
+Result<NodeFacts> state_facts(const PartitionView& view, const Node& node, bool show_control) {
+  const auto file = static_cast<StateFile>(node.number);
+  NodeFacts facts;
+  const auto active = view.active_segment();
+  facts.access =
+      active ? view.access.of_segment(active->base_offset) : view.access.of_directory_content();
+  facts.mtime =
+      active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
+  if (is_long(file)) {
+    ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
+    const auto most = line(log.log_end_offset - log.log_start_offset);
+    facts.size_bytes = static_cast<std::int64_t>(most->size());
+    return facts;
+  }
+  ASSIGN_OR_RETURN(auto text, state_text(view, file, show_control, {}));
+  if (!text) return storage::fail(Errc::kNotFound, "not known");
+  facts.content = std::make_shared<const Content>(std::move(*text));
+  facts.size_bytes = static_cast<std::int64_t>(facts.content->bytes().size());
+  return facts;
+}
+
+}  // namespace offsetfs::fs
