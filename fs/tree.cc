@@ -1,0 +1,303 @@
+#include "fs/tree.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "fs/links.h"
+#include "fs/lookup_files.h"
+#include "fs/names.h"
+#include "fs/range_ends.h"
+#include "fs/readme.h"
+#include "fs/record_files.h"
+#include "fs/state_files.h"
+#include "fs/tree_texts.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::Errc;
+using storage::LogSource;
+using storage::Result;
+
+tl::unexpected<storage::Error> not_there() { return storage::fail(Errc::kNotFound, "not there"); }
+
+Node root_of(const LogSource& source) {
+  Node root;
+  if (!source.is_single_partition()) return root;
+  const auto partitions = source.partitions();
+  root.kind = NodeKind::kPartition;
+  if (!partitions->empty()) root.partition = partitions->front().id;
+  return root;
+}
+
+Streams::Options stream_options(const FileSystemOptions& options) {
+  Streams::Options streams;
+  streams.show_control = options.show_control;
+  streams.limits.decompressed_bytes = options.decompressed_limit_bytes;
+  return streams;
+}
+
+bool is_partition_stream(NodeKind kind) {
+  return kind == NodeKind::kRange || kind == NodeKind::kTimeRange ||
+         kind == NodeKind::kPartitionStream;
+}
+bool is_segment_stream(NodeKind kind) {
+  return kind == NodeKind::kSegmentStream || kind == NodeKind::kSegmentBatches;
+}
+
+// Made anew each time it is opened.
+bool is_living(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::kRecord: return node.form == Form::kLookup;
+    case NodeKind::kTimeLookup:
+    case NodeKind::kStateFile:
+    case NodeKind::kStats:
+    case NodeKind::kProblems: return true;
+    default: return false;
+  }
+}
+
+bool is_directory(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kRoot:
+    case NodeKind::kTopics:
+    case NodeKind::kTopic:
+    case NodeKind::kPartition:
+    case NodeKind::kOffsets:
+    case NodeKind::kSeek:
+    case NodeKind::kTime:
+    case NodeKind::kSegments:
+    case NodeKind::kState:
+    case NodeKind::kSegment: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& options,
+           const Stats& stats)
+    : source_(std::move(source)),
+      options_(options),
+      stats_(stats),
+      root_(root_of(*source_)),
+      root_access_(root_access(source_->dirs())),
+      partitions_(source_),
+      streams_(stream_options(options), source_->problems()) {}
+
+storage::TimestampMs Tree::now() const {
+  if (options_.now) return *options_.now;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+}
+
+Tree::Child Tree::child(const Node& dir, std::string_view name) const {
+  std::optional<Node> node = parse_name(dir, name);
+  if (dir.kind != NodeKind::kRoot) return {node, !node && dir.kind != NodeKind::kTopics};
+  if (node) return {node, false};
+  const auto partition = partitions_.find(name);
+  if (!partition) return {};
+  node.emplace();
+  node->kind = NodeKind::kPartition;
+  node->partition = partition->id;
+  return {node, false};
+}
+
+Result<NodeFacts> Tree::facts(const Node& node) {
+  if (is_directory(node.kind)) return directory_facts(node);
+  if (node.kind == NodeKind::kTopicPartition) {
+    const auto partition = partitions_.find(node.text, node.number);
+    if (!partition) return not_there();
+    ASSIGN_OR_RETURN(const auto view, partitions_.view(partition->id));
+    return topic_link_facts(*view, partition->name);
+  }
+  if (is_tree_text(node.kind)) return text_facts(node);
+  ASSIGN_OR_RETURN(const auto view, this->view(node));
+  switch (node.kind) {
+    case NodeKind::kRecord:
+      return node.form == Form::kLookup ? lookup_facts(*view, node, now())
+                                        : record_facts(*view, node, options_.show_control);
+    case NodeKind::kSeekLink:
+    case NodeKind::kFirstLink:
+    case NodeKind::kLastLink:
+    case NodeKind::kTimeLink:
+    case NodeKind::kActiveLink: return link_facts(*view, node, now());
+    case NodeKind::kTimeLookup: return lookup_facts(*view, node, now());
+    case NodeKind::kStateFile: return state_facts(*view, node, options_.show_control);
+    default: break;
+  }
+  if (SegmentTexts::is_one(node.kind)) return segment_texts_.facts(*view, node);
+  if (is_segment_stream(node.kind) || is_partition_stream(node.kind))
+    return stream_facts(*view, node);
+  return not_there();  // a name that is reserved
+}
+
+// A directory carries its source's mode; what the mount itself made, that of the root.
+Result<NodeFacts> Tree::directory_facts(const Node& node) const {
+  NodeFacts facts;
+  facts.type = S_IFDIR;
+  facts.attr_timeout = kBriefly;
+  facts.entry_timeout = kForever;
+  if (node.kind == NodeKind::kTopic) {
+    if (partitions_.partitions_of(node.text).empty()) return not_there();
+    facts.entry_timeout = kBriefly;
+  }
+  if (node.partition == Node::kNoPartition) {
+    facts.access = root_access_;
+    const auto source = source_facts(*source_->dirs().front(), "");
+    facts.mtime = ns_to_timespec(source ? source->mtime_ns : 0);
+    return facts;
+  }
+  ASSIGN_OR_RETURN(const auto view, this->view(node));
+  ASSIGN_OR_RETURN(const SourceFacts source, view->access.directory());
+  facts.access = node == root_ ? root_access_ : source.access;
+  facts.mtime = ns_to_timespec(source.mtime_ns);
+  if (node.kind == NodeKind::kPartition) facts.entry_timeout = kBriefly;
+  if (node.kind == NodeKind::kSegment) {
+    ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(*view, node));
+    const auto log =
+        view->access.segment_file({entry.base_offset, storage::SegmentFile::kLog, entry.suffix});
+    if (log) facts.mtime = ns_to_timespec(log->mtime_ns);
+    facts.entry_timeout = kBriefly;
+  }
+  return facts;
+}
+
+Result<NodeFacts> Tree::text_facts(const Node& node) const {
+  NodeFacts facts;
+  ASSIGN_OR_RETURN(std::string made, text(node));
+  facts.content = std::make_shared<const Content>(std::move(made));
+  facts.size_bytes = static_cast<std::int64_t>(facts.content->bytes().size());
+  facts.access = root_access_;
+  facts.access.mode &= 0444;
+  timespec clock{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &clock);
+  facts.mtime = clock;
+  if (node.kind == NodeKind::kReadme || node.kind == NodeKind::kCacheDirTag) {
+    const auto source = source_facts(*source_->dirs().front(), "");
+    facts.mtime = ns_to_timespec(source ? source->mtime_ns : 0);
+    facts.attr_timeout = facts.entry_timeout = kForever;
+  }
+  return facts;
+}
+
+Result<std::string> Tree::text(const Node& node) const {
+  const bool of_broker = node.partition == Node::kNoPartition;
+  switch (node.kind) {
+    case NodeKind::kReadme: return std::string(of_broker ? broker_readme() : partition_readme());
+    case NodeKind::kCacheDirTag: return std::string(cache_dir_tag());
+    case NodeKind::kStats: return stats_text(stats_, *source_, streams_);
+    default: break;
+  }
+  std::string below;
+  if (!of_broker && !source_->is_single_partition()) {
+    ASSIGN_OR_RETURN(const auto view, this->view(node));
+    below = view->log->dir()->name_of(view->log->below(""));
+  }
+  return problem_lines(source_->problems(), below);
+}
+
+Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node) {
+  NodeFacts facts;
+  facts.entry_timeout = kBriefly;
+  if (is_segment_stream(node.kind)) {
+    ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(view, node));
+    ASSIGN_OR_RETURN(
+        const SourceFacts log,
+        view.access.segment_file({entry.base_offset, storage::SegmentFile::kLog, entry.suffix}));
+    ASSIGN_OR_RETURN(const Streams::Size size,
+                     streams_.segment_size(node, view.log, entry, view.context));
+    facts.access = log.access;
+    facts.size_bytes = size.bytes;
+    facts.mtime = ns_to_timespec(log.mtime_ns);
+    // A sealed segment's file may still be replaced, by compaction.
+    if (size.exact && !view.is_active(entry)) facts.attr_timeout = kBriefly;
+    return facts;
+  }
+  ASSIGN_OR_RETURN(const RangeEnds ends,
+                   resolve_ends(view, node, now(), options_.show_control, /*exactly=*/false));
+  ASSIGN_OR_RETURN(const Streams::Size size,
+                   streams_.range_size(node, view.log, ends.range, view.context));
+  facts.access = view.access.of_all_segments();
+  facts.size_bytes = size.bytes;
+  const auto active = view.active_segment();
+  facts.mtime =
+      active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
+  if (size.exact && ends.is_final) facts.attr_timeout = kBriefly;
+  facts.entry_timeout = kNever;
+  return facts;
+}
+
+bool Tree::opens_slowly(const Node& node) {
+  if (node.kind == NodeKind::kRange && counts_many_records(node)) return true;
+  if (node.kind == NodeKind::kStateFile) return is_long(static_cast<StateFile>(node.number));
+  if (!is_segment_stream(node.kind) && !SegmentTexts::is_one(node.kind)) return false;
+  const auto view = this->view(node);
+  if (!view) return false;
+  if (SegmentTexts::is_one(node.kind)) return segment_texts_.opens_slowly(**view, node);
+  const auto entry = segment_entry(**view, node);
+  return entry && streams_.opens_slowly(node, (*view)->log, *entry);
+}
+
+Result<std::unique_ptr<OpenFile>> Tree::open(const Node& node,
+                                             std::shared_ptr<const Content> content,
+                                             std::stop_token stop) {
+  if (is_segment_stream(node.kind) || is_partition_stream(node.kind))
+    return open_stream(node, std::move(stop));
+  if (content == nullptr || is_living(node)) {
+    ASSIGN_OR_RETURN(content, make_content(node, std::move(stop)));
+  }
+  return std::make_unique<MemoryFile>(std::move(content), flags_of(node));
+}
+
+Result<std::shared_ptr<const Content>> Tree::make_content(const Node& node, std::stop_token stop) {
+  const auto own = [](std::string text) {
+    return std::make_shared<const Content>(std::move(text));
+  };
+  if (SegmentTexts::is_one(node.kind)) {
+    ASSIGN_OR_RETURN(const auto view, this->view(node));
+    ASSIGN_OR_RETURN(std::string made, segment_texts_.text(*view, node, std::move(stop)));
+    return own(std::move(made));
+  }
+  if (node.kind == NodeKind::kStateFile) {
+    ASSIGN_OR_RETURN(const auto view, this->view(node));
+    ASSIGN_OR_RETURN(auto made, state_text(*view, static_cast<StateFile>(node.number),
+                                           options_.show_control, std::move(stop)));
+    if (!made) return not_there();
+    return own(std::move(*made));
+  }
+  ASSIGN_OR_RETURN(const NodeFacts found, facts(node));
+  if (found.content == nullptr) return storage::fail(Errc::kInvalid, "no file");
+  return found.content;
+}
+
+// What may be another the next time it is opened is read past the kernel's cache, whose idea of its
+// size may be old; what never changes stays in it.
+OpenFlags Tree::flags_of(const Node& node) const {
+  OpenFlags flags;
+  flags.direct_io = is_living(node);
+  if (node.kind == NodeKind::kRecord && node.form != Form::kLookup) {
+    const auto view = this->view(node);
+    flags.keep_cache = view && (*view)->is_final(storage::Offset{node.number});
+  } else {
+    flags.keep_cache = node.kind == NodeKind::kReadme || node.kind == NodeKind::kCacheDirTag;
+  }
+  return flags;
+}
+
+Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const auto view, this->view(node));
+  if (is_segment_stream(node.kind)) {
+    ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(*view, node));
+    ASSIGN_OR_RETURN(auto file, streams_.open_segment(node, view->log, entry, view->context, stop));
+    return std::unique_ptr<OpenFile>(std::move(file));
+  }
+  ASSIGN_OR_RETURN(const RangeEnds ends,
+                   resolve_ends(*view, node, now(), options_.show_control, /*exactly=*/true, stop));
+  ASSIGN_OR_RETURN(auto file,
+                   streams_.open_range(node, view->log, ends.range, view->context, stop));
+  return std::unique_ptr<OpenFile>(std::move(file));
+}
+
+}  // namespace offsetfs::fs

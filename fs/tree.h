@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "fs/directory_listing.h"
+#include "fs/mount_options.h"
+#include "fs/node.h"
+#include "fs/node_facts.h"
+#include "fs/open_file.h"
+#include "fs/partitions.h"
+#include "fs/segment_texts.h"
+#include "fs/stats.h"
+#include "fs/streams.h"
+#include "storage/log_source.h"
+#include "storage/result.h"
+
+namespace offsetfs::fs {
+
+// The tree by nodes: what a name leads to, what a node is at the moment, and its content. Which
+// numbers the kernel knows nodes by is file_system.h's affair. Any thread.
+//
+// kNotFound: not there (now); kOutOfRange: not any more.
+class Tree {
+ public:
+  Tree(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
+       const Stats& stats);
+
+  // kPartition for a source of one partition, else kRoot.
+  const Node& root() const { return root_; }
+
+  struct Child {
+    std::optional<Node> node;   // none: the directory has no such name
+    bool can_never_be = false;  // and never will
+  };
+  Child child(const Node& dir, std::string_view name) const;
+  storage::Result<NodeFacts> facts(const Node& node);
+  // True if open() would scan.
+  bool opens_slowly(const Node& node);
+  // `content` is what facts() found before, if that is at hand; else null.
+  storage::Result<std::unique_ptr<OpenFile>> open(const Node& node,
+                                                  std::shared_ptr<const Content> content,
+                                                  std::stop_token stop);
+
+  // `dir` is a directory.
+  storage::Result<std::unique_ptr<DirectoryListing>> list(const Node& dir);
+
+  // kNotFound for a node of no partition, and for a partition that is gone.
+  storage::Result<std::shared_ptr<const PartitionView>> view(const Node& node) const {
+    return partitions_.view(node.partition);
+  }
+  const Partitions& partitions() const { return partitions_; }
+  Streams& streams() { return streams_; }
+
+ private:
+  storage::TimestampMs now() const;
+  storage::Result<std::string> text(const Node& node) const;
+  storage::Result<NodeFacts> directory_facts(const Node& node) const;
+  storage::Result<NodeFacts> text_facts(const Node& node) const;
+  storage::Result<NodeFacts> stream_facts(const PartitionView& view, const Node& node);
+  storage::Result<std::shared_ptr<const Content>> make_content(const Node& node,
+                                                               std::stop_token stop);
+  OpenFlags flags_of(const Node& node) const;
+  storage::Result<std::unique_ptr<OpenFile>> open_stream(const Node& node, std::stop_token stop);
+
+  const std::shared_ptr<const storage::LogSource> source_;
+  const FileSystemOptions options_;
+  const Stats& stats_;
+  const Node root_;
+  const Access root_access_;
+  const Partitions partitions_;
+  Streams streams_;
+  SegmentTexts segment_texts_;
+};
+
+}  // namespace offsetfs::fs

@@ -1,0 +1,116 @@
+#include <utility>
+#include <vector>
+
+#include "fs/names.h"
+#include "fs/names_listing.h"
+#include "fs/offsets_listing.h"
+#include "fs/segments_listing.h"
+#include "fs/state_files.h"
+#include "fs/tree.h"
+
+// Tree::list(): which listing a directory has. What is found by name only is not listed: a walk
+// through the tree meets each record twice, and no stream over the whole partition.
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::Result;
+using Items = std::vector<NamesListing::Item>;
+
+mode_t type_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kRoot:
+    case NodeKind::kTopics:
+    case NodeKind::kTopic:
+    case NodeKind::kPartition:
+    case NodeKind::kOffsets:
+    case NodeKind::kSeek:
+    case NodeKind::kTime:
+    case NodeKind::kSegments:
+    case NodeKind::kState:
+    case NodeKind::kSegment: return S_IFDIR;
+    case NodeKind::kTopicPartition:
+    case NodeKind::kSeekLink:
+    case NodeKind::kFirstLink:
+    case NodeKind::kLastLink:
+    case NodeKind::kTimeLink:
+    case NodeKind::kActiveLink: return S_IFLNK;
+    default: return S_IFREG;
+  }
+}
+
+void add(Items& items, Node node) {
+  std::string name = print_name(node);
+  const mode_t type = type_of(node.kind);
+  items.push_back({std::move(name), std::move(node), type});
+}
+
+void add_fixed(Items& items, const Node& dir) {
+  for (Node node : fixed_entries(dir.kind)) {
+    node.partition = dir.partition;
+    if (dir.kind == NodeKind::kSegment) {
+      node.number = dir.number;
+      node.suffix = dir.suffix;
+    }
+    add(items, std::move(node));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
+  Items items;
+  switch (dir.kind) {
+    case NodeKind::kOffsets: {
+      ASSIGN_OR_RETURN(auto view, this->view(dir));
+      return std::make_unique<OffsetsListing>(std::move(view), options_.list_limit,
+                                              options_.show_control);
+    }
+    case NodeKind::kSegments: {
+      ASSIGN_OR_RETURN(auto view, this->view(dir));
+      return std::make_unique<SegmentsListing>(std::move(view));
+    }
+    case NodeKind::kTime: {
+      ASSIGN_OR_RETURN(auto view, this->view(dir));
+      return std::make_unique<TimesListing>(std::move(view));
+    }
+    case NodeKind::kRoot:
+      add_fixed(items, dir);
+      for (const auto& partition : *partitions_.all()) {
+        Node node;
+        node.kind = NodeKind::kPartition;
+        node.partition = partition.id;
+        items.push_back({partition.name, std::move(node), S_IFDIR});
+      }
+      break;
+    case NodeKind::kTopics:
+      for (std::string& topic : partitions_.topics()) {
+        Node node;
+        node.kind = NodeKind::kTopic;
+        node.text = std::move(topic);
+        add(items, std::move(node));
+      }
+      break;
+    case NodeKind::kTopic:
+      for (const std::int32_t partition : partitions_.partitions_of(dir.text)) {
+        Node node;
+        node.kind = NodeKind::kTopicPartition;
+        node.text = dir.text;
+        node.number = partition;
+        add(items, std::move(node));
+      }
+      break;
+    case NodeKind::kState: {
+      ASSIGN_OR_RETURN(const auto view, this->view(dir));
+      add_fixed(items, dir);
+      std::erase_if(items, [&](const NamesListing::Item& item) {
+        return !state_facts(*view, item.node, options_.show_control);
+      });
+      break;
+    }
+    default: add_fixed(items, dir);
+  }
+  return std::make_unique<NamesListing>(std::move(items));
+}
+
+}  // namespace offsetfs::fs
