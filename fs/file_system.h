@@ -13,6 +13,7 @@
 #include "fs/log_sink.h"
 #include "fs/mount_options.h"
 #include "fs/open_file.h"
+#include "fs/xattrs.h"
 #include "storage/log_source.h"
 #include "storage/result.h"
 
@@ -39,16 +40,17 @@ class FileSystem {
 
   struct Space {
     std::int64_t size_bytes = 0;  // of the source's files, as far as they are known
-    std::int64_t records = 0;     // likewise
   };
 
   // One name of a directory. The name is valid during the call.
   struct Name {
     std::string_view name;
     std::uint64_t ino = 0;
-    mode_t type = 0;               // S_IFREG, S_IFDIR or S_IFLNK
-    std::int64_t cookie = 0;       // where a listing goes on behind it
-    const Entry* entry = nullptr;  // where attributes were asked for
+    mode_t type = 0;          // S_IFREG, S_IFDIR or S_IFLNK
+    std::int64_t cookie = 0;  // where a listing goes on behind it
+    // Where attributes were asked for. With `ino` 0 they are not at hand: st_ino and the type
+    // alone.
+    const Entry* entry = nullptr;
   };
   // Takes a name, or declines it: the listing then ends before it.
   using NameSink = std::function<bool(const Name&)>;
@@ -93,15 +95,14 @@ class FileSystem {
 
   storage::Result<std::unique_ptr<Listing>> open_directory(std::uint64_t ino);
 
-  // Names with their "user." in front.
-  storage::Result<std::vector<std::string>> xattr_names(std::uint64_t ino);
-  // kNotFound: no such attribute.
-  storage::Result<std::string> xattr(std::uint64_t ino, std::string_view name);
+  // Empty for all but plain records.
+  storage::Result<std::vector<Xattr>> xattrs(std::uint64_t ino);
 
   // Never waits for the source.
   Space space() const;
 
  private:
+  class NumberedListing;
   struct Parts;
   const std::unique_ptr<Parts> parts_;
 };

@@ -37,7 +37,7 @@ class Reply {
     }
     if (needed > room) return false;
     used_ += needed;
-    if (name.entry != nullptr) counted_.push_back(name.entry->ino);
+    if (name.entry != nullptr && name.entry->ino != 0) counted_.push_back(name.entry->ino);
     return true;
   }
 

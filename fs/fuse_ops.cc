@@ -67,7 +67,6 @@ void on_statfs(fuse_req_t req, fuse_ino_t) {
     // df leaves out a file system of no blocks.
     st.f_blocks = static_cast<fsblkcnt_t>(
         std::max<std::int64_t>(1, (space.size_bytes + kBlockBytes - 1) / kBlockBytes));
-    st.f_files = static_cast<fsfilcnt_t>(space.records);
     st.f_namemax = 255;
     fuse_reply_statfs(req, &st);
   });
@@ -92,19 +91,21 @@ void on_getxattr(fuse_req_t req, fuse_ino_t ino, const char* name, std::size_t s
     return;
   }
   answer(req, [&](FileSystem& file_system) {
-    const auto value = file_system.xattr(ino, name);
-    if (value) return reply_xattr(req, size, *value);
-    const bool absent = value.error().code == storage::Errc::kNotFound;
-    fuse_reply_err(req, absent ? ENODATA : to_errno(value.error()));
+    const auto xattrs = file_system.xattrs(ino);
+    if (!xattrs) return reply_error(req, xattrs.error());
+    const auto found = std::find_if(xattrs->begin(), xattrs->end(),
+                                    [&](const Xattr& xattr) { return xattr.name == name; });
+    if (found != xattrs->end()) return reply_xattr(req, size, found->value);
+    fuse_reply_err(req, ENODATA);
   });
 }
 
 void on_listxattr(fuse_req_t req, fuse_ino_t ino, std::size_t size) {
   answer(req, [&](FileSystem& file_system) {
-    const auto names = file_system.xattr_names(ino);
-    if (!names) return reply_error(req, names.error());
+    const auto xattrs = file_system.xattrs(ino);
+    if (!xattrs) return reply_error(req, xattrs.error());
     std::string list;
-    for (const std::string& name : *names) list.append(name).push_back('\0');
+    for (const Xattr& xattr : *xattrs) list.append(xattr.name).push_back('\0');
     reply_xattr(req, size, list);
   });
 }

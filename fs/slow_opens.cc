@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -44,13 +45,21 @@ void SlowOpens::start_threads() {
 }
 
 void SlowOpens::run(const std::shared_ptr<Job>& job) {
-  while (deliver(*job, job->stop.stop_requested() ? Result(storage::fail(interrupted()))
-                                                  : job->work(job->stop.get_token()))) {
+  while (deliver(*job, attempt(*job))) {
   }
   const std::lock_guard lock(mutex_);
   --threads_;
   start_threads();
   ended_.notify_all();
+}
+
+SlowOpens::Result SlowOpens::attempt(Job& job) {
+  if (job.stop.stop_requested()) return storage::fail(interrupted());
+  try {
+    return job.work(job.stop.get_token());
+  } catch (const std::bad_alloc&) {
+    return storage::fail_errno(ENOMEM, "opening a file");
+  }
 }
 
 // Hands the result to the first who waits, a failure to all. False: nobody is left, the job is

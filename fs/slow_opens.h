@@ -56,6 +56,7 @@ class SlowOpens {
 
   void start_threads();  // mutex_ held
   void run(const std::shared_ptr<Job>& job);
+  static Result attempt(Job& job);
   bool deliver(Job& job, Result result);
 
   // A plain mutex: a condition waits with it.

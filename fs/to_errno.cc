@@ -22,18 +22,7 @@ int to_errno(const storage::Error& error) {
 }
 
 bool is_worth_a_line(const storage::Error& error) {
-  switch (error.code) {
-    case Errc::kIo: return error.sys_errno != EINTR && error.sys_errno != EFBIG;
-    case Errc::kCorrupt: return true;
-    case Errc::kUnsupported: return true;
-    case Errc::kTooLarge: return true;
-    case Errc::kNotFound: return false;
-    case Errc::kOutOfRange: return false;
-    case Errc::kInvalid: return false;
-    case Errc::kBusy: return false;
-    case Errc::kReadOnly: return false;
-  }
-  return true;
+  return error.code == Errc::kIo && error.sys_errno != EINTR && error.sys_errno != EFBIG;
 }
 
 }  // namespace offsetfs::fs

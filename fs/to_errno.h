@@ -7,8 +7,8 @@ namespace offsetfs::fs {
 // The errno a reader gets for a failure. What it means in words was logged where it was found.
 int to_errno(const storage::Error& error);
 
-// Whether a failure is damage or trouble that the log has a line for, rather than an answer: asking
-// for what does not exist is nobody's fault.
+// Whether a failure must still be told to the log. Damage has been: whoever met it named it among the
+// source's problems, each once. What is not there is nobody's failure, nor is an interrupt.
 bool is_worth_a_line(const storage::Error& error);
 
 }  // namespace offsetfs::fs

@@ -1,0 +1,224 @@
+#include "fs/file_system.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/node_table.h"
+#include "fs/recent_contents.h"
+#include "fs/record_files.h"
+#include "fs/slow_opens.h"
+#include "fs/source_space.h"
+#include "fs/stats.h"
+#include "fs/to_errno.h"
+#include "fs/tree.h"
+
+namespace offsetfs::fs {
+
+using storage::Errc;
+using storage::Result;
+using Counter = Stats::Counter;
+
+struct FileSystem::Parts {
+  Parts(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
+        LogSink sink)
+      : log(std::move(sink)),
+        show_control(options.show_control),
+        space(source->dirs()),
+        tree(std::move(source), options, stats),
+        nodes(tree.root()) {}
+
+  // The node of a number that the kernel was given: it forgets before we do.
+  Result<Node> node(std::uint64_t ino) const {
+    auto node = nodes.find(ino);
+    if (!node) return storage::fail(Errc::kOutOfRange, "an unknown node number");
+    return std::move(*node);
+  }
+
+  // A node that the kernel knows and that is not there any more is stale. Told so, the kernel looks
+  // its name up again, and whoever asked by name gets the answer to that.
+  tl::unexpected<storage::Error> failure(storage::Error error) {
+    if (error.code == Errc::kNotFound) error.code = Errc::kOutOfRange;
+    return failed(std::move(error));
+  }
+  tl::unexpected<storage::Error> failed(storage::Error error) {
+    if (is_worth_a_line(error)) {
+      stats.add(Counter::kFailures);
+      if (log) log(LogLevel::kError, error.what);
+    }
+    return storage::fail(std::move(error));
+  }
+
+  const LogSink log;
+  const bool show_control;
+  Stats stats;
+  SourceSpace space;
+  Tree tree;
+  NodeTable nodes;
+  RecentContents recent;
+  SlowOpens slow_opens;  // last: its threads use the others
+};
+
+namespace {
+
+Attributes to_attributes(std::uint64_t ino, const NodeFacts& facts) {
+  return {make_stat(ino, facts.type, facts.access, facts.size_bytes, facts.mtime),
+          facts.attr_timeout};
+}
+
+}  // namespace
+
+FileSystem::FileSystem(std::shared_ptr<const storage::LogSource> source,
+                       const FileSystemOptions& options, LogSink log)
+    : parts_(std::make_unique<Parts>(std::move(source), options, std::move(log))) {}
+
+FileSystem::~FileSystem() { stop(); }
+
+Result<FileSystem::Entry> FileSystem::lookup(std::uint64_t parent, std::string_view name) {
+  parts_->stats.add(Counter::kLookups);
+  const auto dir = parts_->node(parent);
+  if (!dir) return storage::fail(dir.error());
+  const Tree::Child child = parts_->tree.child(*dir, name);
+  if (child.can_never_be) return Entry{0, {}, kForever};
+  if (!child.node) return storage::fail(Errc::kNotFound, "no such name");
+  auto facts = parts_->tree.facts(*child.node);
+  if (!facts && facts.error().code == Errc::kOutOfRange) return Entry{0, {}, kForever};
+  if (!facts) return parts_->failed(std::move(facts.error()));
+  const std::uint64_t ino = parts_->nodes.remember(*child.node);
+  Entry entry{ino, to_attributes(ino, *facts), facts->entry_timeout};
+  if (facts->content != nullptr) parts_->recent.put(ino, std::move(facts->content));
+  return entry;
+}
+
+void FileSystem::forget(std::uint64_t ino, std::uint64_t lookups) {
+  parts_->nodes.forget(ino, lookups);
+}
+
+Result<Attributes> FileSystem::getattr(std::uint64_t ino) {
+  parts_->stats.add(Counter::kGetattrs);
+  const auto node = parts_->node(ino);
+  if (!node) return storage::fail(node.error());
+  auto facts = parts_->tree.facts(*node);
+  if (!facts) return parts_->failure(std::move(facts.error()));
+  return to_attributes(ino, *facts);
+}
+
+Result<std::string> FileSystem::readlink(std::uint64_t ino) {
+  parts_->stats.add(Counter::kReadlinks);
+  if (const auto recent = parts_->recent.take(ino)) return std::string(recent->bytes());
+  const auto node = parts_->node(ino);
+  if (!node) return storage::fail(node.error());
+  auto facts = parts_->tree.facts(*node);
+  if (!facts) return parts_->failure(std::move(facts.error()));
+  if (facts->type != S_IFLNK) return storage::fail(Errc::kInvalid, "no link");
+  return std::string(facts->content->bytes());
+}
+
+bool FileSystem::opens_slowly(std::uint64_t ino) {
+  const auto node = parts_->node(ino);
+  return node && parts_->tree.opens_slowly(*node);
+}
+
+Result<std::unique_ptr<OpenFile>> FileSystem::open(std::uint64_t ino) {
+  parts_->stats.add(Counter::kOpens);
+  const auto node = parts_->node(ino);
+  if (!node) return storage::fail(node.error());
+  auto file = parts_->tree.open(*node, parts_->recent.take(ino), {});
+  if (!file) return parts_->failure(std::move(file.error()));
+  return file;
+}
+
+FileSystem::OpenTicket FileSystem::open_slowly(std::uint64_t ino, OpenDone done) {
+  parts_->stats.add(Counter::kOpens);
+  parts_->stats.add(Counter::kSlowOpens);
+  const auto work = [parts = parts_.get(), ino](std::stop_token stop) -> SlowOpens::Result {
+    const auto node = parts->node(ino);
+    if (!node) return storage::fail(node.error());
+    auto file = parts->tree.open(*node, nullptr, std::move(stop));
+    if (!file) return parts->failure(std::move(file.error()));
+    return file;
+  };
+  return parts_->slow_opens.submit(ino, work, std::move(done));
+}
+
+void FileSystem::cancel_open(OpenTicket ticket) { parts_->slow_opens.cancel(ticket); }
+
+void FileSystem::stop() {
+  parts_->tree.streams().stop();
+  parts_->slow_opens.stop();
+  parts_->space.stop();
+}
+
+// A directory's names with their numbers.
+class FileSystem::NumberedListing : public Listing {
+ public:
+  NumberedListing(Parts& parts, std::unique_ptr<DirectoryListing> listing)
+      : parts_(parts), listing_(std::move(listing)) {}
+
+  Result<void> list(std::int64_t cookie, bool with_attributes, const NameSink& sink) override {
+    std::uint64_t names = 0;
+    auto ended = listing_->list(cookie, with_attributes, [&](const ListedName& listed) {
+      const bool taken = with_attributes ? give_with_attributes(listed, sink)
+                                         : sink({listed.name, parts_.nodes.number_of(*listed.node),
+                                                 listed.type, listed.cookie, nullptr});
+      names += taken ? 1 : 0;
+      return taken;
+    });
+    parts_.stats.add(Counter::kListedNames, names);
+    if (!ended) return parts_.failed(std::move(ended.error()));
+    return ended;
+  }
+
+ private:
+  // A lookup is counted for each entry that is taken.
+  bool give_with_attributes(const ListedName& listed, const NameSink& sink) {
+    Entry entry;
+    if (listed.facts != nullptr) {
+      entry.ino = parts_.nodes.remember(*listed.node);
+      entry.attributes = to_attributes(entry.ino, *listed.facts);
+      entry.entry_timeout = listed.facts->entry_timeout;
+    } else {
+      entry.attributes.stat.st_ino = parts_.nodes.number_of(*listed.node);
+      entry.attributes.stat.st_mode = listed.type;
+    }
+    const bool taken =
+        sink({listed.name, entry.attributes.stat.st_ino, listed.type, listed.cookie, &entry});
+    if (!taken && entry.ino != 0) parts_.nodes.forget(entry.ino, 1);
+    return taken;
+  }
+
+  Parts& parts_;
+  const std::unique_ptr<DirectoryListing> listing_;
+};
+
+Result<std::unique_ptr<FileSystem::Listing>> FileSystem::open_directory(std::uint64_t ino) {
+  parts_->stats.add(Counter::kListings);
+  const auto dir = parts_->node(ino);
+  if (!dir) return storage::fail(dir.error());
+  auto listing = parts_->tree.list(*dir);
+  if (!listing) return parts_->failure(std::move(listing.error()));
+  return std::make_unique<NumberedListing>(*parts_, std::move(*listing));
+}
+
+namespace {
+
+bool has_xattrs(const Node& node) {
+  return node.kind == NodeKind::kRecord && node.form == Form::kRaw;
+}
+
+}  // namespace
+
+Result<std::vector<Xattr>> FileSystem::xattrs(std::uint64_t ino) {
+  parts_->stats.add(Counter::kXattrs);
+  const auto node = parts_->node(ino);
+  if (!node) return storage::fail(node.error());
+  if (!has_xattrs(*node)) return std::vector<Xattr>();
+  auto view = parts_->tree.view(*node);
+  if (!view) return parts_->failure(std::move(view.error()));
+  auto lookup = find_plain_record(**view, storage::Offset{node->number}, parts_->show_control);
+  if (!lookup) return parts_->failure(std::move(lookup.error()));
+  return record_xattrs(*lookup);
+}
+
+FileSystem::Space FileSystem::space() const { return {parts_->space.known_bytes()}; }
+
+}  // namespace offsetfs::fs
