@@ -9,6 +9,8 @@ import kafka_batch
 from mounted import (CopyTest, EIO, ENOENT, SANITIZED, answer_dump, answer_records, error_of, read, run)
 
 LOG = "00000000000000000000.log"
+# The limit of 256 MiB twice and then some; a sanitizer keeps what was freed for a while.
+MOST_KIB = (2048 if SANITIZED else 700) << 10
 
 
 def overwrite(path, position, data):
@@ -240,7 +242,7 @@ class BombTest(CopyTest):
         self.assertEqual(mount.error("offsets/1"), EIO)
         self.assertEqual(mount.read("offsets/0"), b"before")
         self.assertEqual(mount.read("offsets/2"), b"after")
-        self.assertLess(mount.memory_kib("VmHWM"), 700 << 10)
+        self.assertLess(mount.memory_kib("VmHWM"), MOST_KIB)
         self.assertTrue(mount.objects("problems.jsonl"))
 
     def test_the_limit_is_an_option(self):
@@ -263,7 +265,7 @@ class BombTest(CopyTest):
                 mount = self.mount(source)
                 self.assertEqual(mount.read("offsets/0"), b"good")
                 self.assertIn(mount.error("offsets/1"), (EIO, ENOENT))
-                self.assertLess(mount.memory_kib("VmHWM"), 700 << 10)
+                self.assertLess(mount.memory_kib("VmHWM"), MOST_KIB)
 
     def test_a_count_that_is_a_lie(self):
         source = os.path.join(self.folder, "odd-0")
@@ -272,7 +274,7 @@ class BombTest(CopyTest):
         kafka_batch.write_log(source, [lie])
         mount = self.mount(source)
         self.assertIn(mount.error("offsets/5"), (EIO, ENOENT))
-        self.assertLess(mount.memory_kib("VmHWM"), 700 << 10)
+        self.assertLess(mount.memory_kib("VmHWM"), MOST_KIB)
 
 
 class AlienTest(CopyTest):
