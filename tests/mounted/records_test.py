@@ -8,7 +8,7 @@ import unittest
 from mounted import (ENOENT, MountedTest, answer_kcat, answer_offsets, answer_records, answer_topics,
                      error_of, is_plain, is_text, output, read, sampled)
 
-TYPES = {"CreateTime": "create", "LogAppendTime": "logappend", "NoTimestampType": "unknown"}
+TYPES = {"CreateTime": "create", "LogAppendTime": "logappend", "NoTimestampType": None}
 
 
 def text_or_base64(data):
@@ -30,8 +30,7 @@ class RecordTests:
 
     def each_topic(self):
         for topic in answer_topics(self.name):
-            with self.subTest(topic=topic):
-                yield f"{topic}-0", topic, answer_records(self.name, topic)
+            yield f"{topic}-0", topic, answer_records(self.name, topic)
 
     def test_the_plain_name_holds_exactly_the_value(self):
         for partition, _, records in self.each_topic():
@@ -71,8 +70,9 @@ class RecordTests:
         self.assertEqual(shown["topic"], topic, path)
         self.assertEqual(shown["partition"], 0, path)
         self.assertEqual(shown["offset"], record["offset"], path)
-        self.assertEqual(shown["ts"], record["ts"], path)
-        self.assertEqual(shown["tstype"], TYPES[record["tstype"]], path)
+        # As kcat, which leaves both out where there is no timestamp.
+        self.assertEqual(shown.get("ts", -1), record["ts"], path)
+        self.assertEqual(shown.get("tstype"), TYPES[record["tstype"]], path)
         for field, data in (("key", record["key"]), ("payload", record["value"])):
             text, encoding = text_or_base64(data)
             self.assertEqual(shown[field], text, path)

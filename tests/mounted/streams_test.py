@@ -66,8 +66,7 @@ class StreamTests:
 
     def each_topic(self):
         for topic in answer_topics(self.name):
-            with self.subTest(topic=topic):
-                yield f"{topic}-0", topic, answer_records(self.name, topic)
+            yield f"{topic}-0", topic, answer_records(self.name, topic)
 
     def test_values_keys_and_tables_of_the_partition(self):
         for partition, _, records in self.each_topic():
@@ -86,7 +85,7 @@ class StreamTests:
             self.assertEqual(len(lines), len(records))
             for record, line in zip(records, lines):
                 shown = json.loads(line)
-                self.assertEqual((shown["topic"], shown["offset"], shown["ts"]),
+                self.assertEqual((shown["topic"], shown["offset"], shown.get("ts", -1)),
                                  (topic, record["offset"], record["ts"]))
                 if is_text(record["value"]):
                     value = None if record["value"] is None else record["value"].decode()

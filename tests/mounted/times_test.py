@@ -17,8 +17,7 @@ class TimeTests:
 
     def each_topic(self):
         for topic in answer_topics(self.name):
-            with self.subTest(topic=topic):
-                yield f"{topic}-0", topic
+            yield f"{topic}-0", topic
 
     def check_link(self, path, offset):
         if offset is None:
@@ -89,7 +88,7 @@ class CleanTest(TimeTests, MountedTest):
             self.check_link(f"orders-0/time/{form}", start)
 
     def test_what_is_no_time_is_no_name(self):
-        for name in ("yesterday", "2026-13-01", "2026-02-30", "2026-10-29T25:00Z", "@", "-5", "+5", "05",
+        for name in ("yesterday", "2026-13-01", "2026-02-30", "2026-10-29T25:00Z", "@", "+5", "05",
                      "now-", "now-5y", "now-m", "now+5m", "2026-10-29Z", "1.5"):
             self.assertEqual(self.mount.error(f"orders-0/time/{name}"), ENOENT, name)
 
