@@ -29,8 +29,9 @@ const std::vector<Rung>& ladder() {
         "java_number"}},
       {"bytes", {"byte_reader", "varint", "crc32c", "uuid", "text_lines", "flexible_reader"}},
       {"io",
-       {"file", "pread_file", "page_cache", "io_ring", "ring_file", "io_backend", "file_info",
-        "beneath", "dir"}},
+       {"file", "kernel_file", "pread_file", "pages", "page_cache", "page_window",
+        "page_reservations", "rwf", "io_ring", "ring_file", "io_backend", "file_info", "beneath",
+        "dir"}},
       {"batch header", {"batch_header"}},  // names the codecs
       {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
       {"record batch",
@@ -48,8 +49,8 @@ const std::vector<Rung>& ladder() {
         "partition_times", "log_cursor"}},
       {"log dir", {"log_source", "log_dir"}},
       {"beside",
-       {"log_writer", "retention", "log_recovery", "log_config",
-        "metadata_record", "cluster_metadata", "settings"}},
+       {"log_writer", "retention", "log_recovery", "log_config", "metadata_record",
+        "cluster_metadata", "settings"}},
   };
   return rungs;
 }
