@@ -9,7 +9,7 @@
 namespace offsetfs::storage {
 namespace {
 
-constexpr std::size_t kLeastHeadersPiece = 4096;
+constexpr std::size_t kLeastHeadersPiece = 512;
 
 bool all_zero(Bytes bytes) {
   return bytes.empty() ||

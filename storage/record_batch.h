@@ -61,15 +61,22 @@ class RecordReader {
   Result<void> open_legacy(Bytes entry, std::string& scratch, std::int64_t limit);
   Result<void> open_wrapper();
   Step next_v2(Record& record);
+  [[gnu::noinline]] Step next_v2_of_any_shape(Record& record);
+  void finish_v2(Record& record, std::int64_t timestamp_delta, std::int32_t offset_delta,
+                 const char* end);
   Step next_legacy(Record& record);
-  Step end_v2();
-  Step corrupt(std::string why);
+  [[gnu::cold, gnu::noinline]] Step end_v2();
+  enum class Fault { kLength, kFields, kOffset };
+  [[gnu::cold, gnu::noinline]] Step corrupt_record(Fault fault, std::int64_t found);
+  [[gnu::cold, gnu::noinline]] Step corrupt(std::string why);
 
   BatchHeader header_;
   Bytes section_;               // decoded records
   std::uint32_t position_ = 0;  // in section_
   std::int32_t ordinal_ = 0;
   std::int32_t records_count_ = 0;
+  TimestampType timestamp_type_ = TimestampType::kNone;  // v2
+  std::int32_t last_delta_ = 0;                          // v2
   std::int32_t previous_delta_ = -1;  // v2: offset delta of the record before, if that was read
   Offset first_offset_{};
   std::int64_t relative_base_ = 0;  // legacy: what is added to an inner offset

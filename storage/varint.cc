@@ -3,23 +3,19 @@
 namespace offsetfs::storage {
 
 template <class Unsigned>
-const char* decode_long_varint(const char* at, const char* end, Unsigned& value) {
+RawVarint<Unsigned> decode_long_varint(const char* at, const char* end) {
   constexpr unsigned kBits = sizeof(Unsigned) * 8;
   Unsigned sum = 0;
-  for (unsigned shift = 0; shift < kBits; shift += 7) {
-    if (at == end) return nullptr;
+  for (unsigned shift = 0; shift < kBits && at != end; shift += 7) {
     const auto byte = static_cast<unsigned char>(*at++);
     sum |= static_cast<Unsigned>(byte & 0x7f) << shift;
-    if (byte < 0x80) {
-      value = sum;
-      return at;
-    }
+    if (byte < 0x80) return {sum, at};
   }
-  return nullptr;
+  return {0, nullptr};
 }
 
-template const char* decode_long_varint(const char*, const char*, std::uint32_t&);
-template const char* decode_long_varint(const char*, const char*, std::uint64_t&);
+template RawVarint<std::uint32_t> decode_long_varint(const char*, const char*);
+template RawVarint<std::uint64_t> decode_long_varint(const char*, const char*);
 
 namespace {
 

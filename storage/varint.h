@@ -21,45 +21,48 @@
 
 namespace offsetfs::storage {
 
+// A number and where the next field begins: null if there is none.
+template <class Unsigned>
+struct RawVarint {
+  Unsigned value;
+  const char* next;
+};
+
 // The rare long form, out of line so that the common one stays small enough to be inlined.
 template <class Unsigned>
-const char* decode_long_varint(const char* at, const char* end, Unsigned& value);
+RawVarint<Unsigned> decode_long_varint(const char* at, const char* end);
 
 template <class Unsigned>
-inline const char* decode_raw_varint(const char* at, const char* end, Unsigned& value) {
+inline RawVarint<Unsigned> decode_raw_varint(const char* at, const char* end) {
   if (at == end) [[unlikely]]
-    return nullptr;
+    return {0, nullptr};
   const auto first = static_cast<unsigned char>(*at);
-  if (first < 0x80) [[likely]] {
-    value = first;
-    return at + 1;
-  }
+  if (first < 0x80) [[likely]]
+    return {first, at + 1};
   if (end - at < 2) [[unlikely]]
-    return nullptr;
+    return {0, nullptr};
   const auto second = static_cast<unsigned char>(at[1]);
-  if (second < 0x80) [[likely]] {
-    value = static_cast<Unsigned>(first & 0x7f) | static_cast<Unsigned>(second) << 7;
-    return at + 2;
-  }
-  return decode_long_varint(at, end, value);
+  if (second < 0x80) [[likely]]
+    return {static_cast<Unsigned>(first & 0x7f) | static_cast<Unsigned>(second) << 7, at + 2};
+  return decode_long_varint<Unsigned>(at, end);
 }
 
 inline const char* decode_uvarint(const char* at, const char* end, std::uint32_t& value) {
-  return decode_raw_varint(at, end, value);
+  const auto raw = decode_raw_varint<std::uint32_t>(at, end);
+  value = raw.value;
+  return raw.next;
 }
 
 inline const char* decode_varint(const char* at, const char* end, std::int32_t& value) {
-  std::uint32_t raw = 0;
-  at = decode_raw_varint(at, end, raw);
-  value = static_cast<std::int32_t>((raw >> 1) ^ (0U - (raw & 1)));
-  return at;
+  const auto raw = decode_raw_varint<std::uint32_t>(at, end);
+  value = static_cast<std::int32_t>((raw.value >> 1) ^ (0U - (raw.value & 1)));
+  return raw.next;
 }
 
 inline const char* decode_varlong(const char* at, const char* end, std::int64_t& value) {
-  std::uint64_t raw = 0;
-  at = decode_raw_varint(at, end, raw);
-  value = static_cast<std::int64_t>((raw >> 1) ^ (std::uint64_t{0} - (raw & 1)));
-  return at;
+  const auto raw = decode_raw_varint<std::uint64_t>(at, end);
+  value = static_cast<std::int64_t>((raw.value >> 1) ^ (std::uint64_t{0} - (raw.value & 1)));
+  return raw.next;
 }
 
 // Writes the minimal form and returns where the next field begins. Precondition: room for
