@@ -288,7 +288,7 @@ class UserTest(CommandTest):
         with open(os.path.join(self.folder, "fuse.conf"), "w", encoding="utf-8") as file:
             file.write(fuse_conf)
         with open(os.path.join(self.folder, "script"), "w", encoding="utf-8") as file:
-            file.write(f"trap 'fusermount3 -uqz mnt 2>/dev/null' EXIT\n{script}\n")
+            file.write(f"trap 'fusermount3 -uqz mnt 2>/dev/null || :' EXIT\n{script}\n")
         os.mkdir(os.path.join(self.folder, "dev"))
         prepare = """
             cd "$1"

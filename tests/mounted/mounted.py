@@ -28,6 +28,9 @@ SANITIZED = SAMPLE > 1
 PATIENCE = 120  # seconds until something that should happen at once is called a hang
 SKIPPED = 77  # what ctest takes for "skipped"
 
+# A script's `&` starts its commands with interrupts ignored, and all below would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def fixture(name):
     """A data directory written by a broker: "clean", "live", "killed", "v0", "v1", "v1v2"."""
