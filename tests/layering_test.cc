@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,12 +73,18 @@ struct Include {
   std::string room, file;  // "storage", "units"
 };
 
+// The lines `#include "room/file.h"` of a source.
 std::vector<Include> includes(const std::filesystem::path& path) {
-  static const std::regex line("#include \"([a-z_0-9]+)/([a-z_0-9]+)\\.h\"");
-  const std::string text = read(path);
+  static const std::string opening = "#include \"";
   std::vector<Include> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at)
-    found.push_back({(*at)[1], (*at)[2]});
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const auto slash = line.find('/', opening.size());
+    if (!line.starts_with(opening) || !line.ends_with(".h\"") || slash == std::string::npos)
+      continue;
+    found.push_back({line.substr(opening.size(), slash - opening.size()),
+                     line.substr(slash + 1, line.size() - slash - 4)});
+  }
   return found;
 }
 
