@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "fs/coarse_clock.h"
+
 namespace offsetfs::fs {
 
 using storage::DirState;
@@ -11,11 +13,21 @@ using storage::LogSource;
 using storage::Result;
 
 bool PartitionView::is_final(storage::Offset offset) const {
-  if (offset.value < high_watermark_.load(std::memory_order_relaxed)) return true;
+  if (offset.value < final_below_.load(std::memory_order_relaxed)) return true;
+  const std::int64_t now_ms = coarse_now_ms();
+  if (now_ms < checked_ms_.load(std::memory_order_relaxed) + kRecheckMs) return false;
+  checked_ms_.store(now_ms, std::memory_order_relaxed);
+  const storage::Offset below = final_below();
+  final_below_.store(below.value, std::memory_order_relaxed);
+  return offset < below;
+}
+
+storage::Offset PartitionView::final_below() const {
   const auto offsets = log->offsets();
-  if (!offsets) return false;
-  high_watermark_.store(offsets->high_watermark.value, std::memory_order_relaxed);
-  return offset < offsets->high_watermark;
+  if (!offsets) return {};
+  if (offsets->high_watermark_known) return offsets->high_watermark;
+  const auto active = active_segment();
+  return active ? active->base_offset : storage::Offset{};
 }
 
 std::optional<storage::SegmentEntry> PartitionView::active_segment() const {

@@ -26,8 +26,10 @@ struct PartitionView {
         context{log->topic_partition().topic, log->topic_partition().partition, log->node_id()},
         access(log) {}
 
-  // What lies below the high watermark is never replaced: not by another leader's log, not by a
-  // recovery. (It may be deleted.)
+  // Whether the record there will never be another one: not by a new leader's log, not by a
+  // recovery. (It may be deleted.) That is so below the high watermark; where none is known,
+  // because the directory is alone, below the active segment. Asked for every lookup, so an answer
+  // "not yet" may be kRecheckMs old.
   bool is_final(storage::Offset offset) const;
 
   // Nothing in a partition without segments.
@@ -40,8 +42,13 @@ struct PartitionView {
   const SourceAccess access;
 
  private:
-  // The greatest that was seen: it spares most lookups a look at the log's end.
-  mutable std::atomic<std::int64_t> high_watermark_ = 0;
+  static constexpr std::int64_t kRecheckMs = 100;
+
+  storage::Offset final_below() const;
+
+  // What is below was found to be final.
+  mutable std::atomic<std::int64_t> final_below_ = 0;
+  mutable std::atomic<std::int64_t> checked_ms_ = INT64_MIN;
 };
 
 // The partitions of a source by id and by name. Any thread.

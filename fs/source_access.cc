@@ -6,7 +6,8 @@
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
-#include <time.h>
+
+#include "fs/coarse_clock.h"
 
 namespace offsetfs::fs {
 namespace {
@@ -63,12 +64,6 @@ Access access_through_ancestors(const SourceDir& dir) {
     restrict_to_searchers(above, access);
   }
   return access;
-}
-
-std::int64_t coarse_now_ms() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
 }  // namespace
