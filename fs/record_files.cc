@@ -77,7 +77,9 @@ Result<NodeFacts> record_facts(const PartitionView& view, const Node& node, bool
   ASSIGN_OR_RETURN(
       const RecordLookup lookup,
       find_plain_record(view, Offset{node.number}, show_control || node.form == Form::kJson));
-  const storage::BatchHeader& header = lookup.batch->header();
+  storage::BatchHeader header = lookup.batch->header();
+  // A legacy wrapper's own offset is that of its last message.
+  if (!header.is_v2()) header.base_offset = lookup.batch->records().first_offset();
   const Offset segment_base_offset = lookup.place->segment_base_offset;
   NodeFacts facts = plain_record_facts(view, lookup.record, header, segment_base_offset);
   switch (node.form) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/producer_table.h"
 #include "storage/offset_index.h"
 #include "storage/producer_snapshot.h"
 #include "storage/segment_files.h"
@@ -91,26 +92,9 @@ Result<std::string> transaction_index_table(const PartitionView& view, const Seg
   return text;
 }
 
-Result<std::string> producer_lines(const PartitionView& view, const SegmentEntry& entry) {
+Result<std::string> producer_snapshot_lines(const PartitionView& view, const SegmentEntry& entry) {
   ASSIGN_OR_RETURN(const auto producers, producer_snapshot(view, entry));
-  std::string text;
-  for (const storage::ProducerSnapshotEntry& producer : producers) {
-    const auto field = [&](const char* name, std::int64_t value, char end) {
-      text.append("\"").append(name).append("\":");
-      append(text, value, end);
-    };
-    text.push_back('{');
-    field("producer_id", producer.producer_id, ',');
-    field("producer_epoch", producer.producer_epoch, ',');
-    field("last_sequence", producer.last_sequence, ',');
-    field("last_offset", producer.last_offset.value, ',');
-    field("offset_delta", producer.offset_delta, ',');
-    field("last_timestamp", producer.last_timestamp.value, ',');
-    field("coordinator_epoch", producer.coordinator_epoch, ',');
-    field("current_transaction_first_offset", producer.current_txn_first_offset.value, '}');
-    text.push_back('\n');
-  }
-  return text;
+  return producer_lines(producers);
 }
 
 }  // namespace offsetfs::fs

@@ -22,8 +22,8 @@ storage::Result<std::string> time_index_table(const PartitionView& view,
 storage::Result<std::string> transaction_index_table(const PartitionView& view,
                                                      const storage::SegmentEntry& entry);
 // producers.jsonl: an object a producer, of the snapshot that bears the segment's base offset.
-storage::Result<std::string> producer_lines(const PartitionView& view,
-                                            const storage::SegmentEntry& entry);
+storage::Result<std::string> producer_snapshot_lines(const PartitionView& view,
+                                                     const storage::SegmentEntry& entry);
 
 // No header line above is longer.
 inline constexpr std::int64_t kTableHeaderBytes = 64;

@@ -132,7 +132,7 @@ Result<std::string> SegmentTexts::text(const PartitionView& view, const Node& no
       case NodeKind::kSegmentOffsetIndex: return offset_index_table(view, entry);
       case NodeKind::kSegmentTimeIndex: return time_index_table(view, entry);
       case NodeKind::kSegmentTransactionIndex: return transaction_index_table(view, entry);
-      case NodeKind::kSegmentProducers: return producer_lines(view, entry);
+      case NodeKind::kSegmentProducers: return producer_snapshot_lines(view, entry);
       case NodeKind::kSegmentDamage: return damage_lines(view, entry, stop);
       default: return segment_info(view, entry);
     }

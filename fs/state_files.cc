@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/producer_table.h"
 #include "storage/leader_epochs.h"
 #include "storage/log_cursor.h"
 #include "storage/partition_metadata.h"
+#include "storage/producer_replay.h"
 
 namespace offsetfs::fs {
 namespace {
@@ -15,17 +17,17 @@ using storage::LogCursor;
 using storage::LogOffsets;
 using storage::Offset;
 using storage::Result;
-using Text = Result<std::optional<std::string>>;
+using Text = Result<std::string>;
 
 constexpr std::size_t kMostCheckpointBytes = 16 << 20;
+// What a table may come to that was not made yet.
+constexpr std::int64_t kUnknownTableBytes = 4096;
 
-std::optional<std::string> line(std::int64_t value) { return std::to_string(value) + "\n"; }
-std::optional<std::string> line(const std::optional<Offset>& offset) {
-  return offset ? line(offset->value) : std::nullopt;
-}
+std::string line(std::int64_t value) { return std::to_string(value) + "\n"; }
+std::string line(const std::optional<Offset>& offset) { return offset ? line(offset->value) : ""; }
 
 // The whole of a small file beside the segments; nothing if there is none.
-Text read_beside(const PartitionView& view, const char* name) {
+Result<std::optional<std::string>> read_beside(const PartitionView& view, const char* name) {
   auto text = view.log->dir()->read_whole(view.log->below(name), kMostCheckpointBytes);
   if (text) return std::optional(std::move(*text));
   if (text.error().code == Errc::kNotFound) return std::nullopt;
@@ -39,10 +41,10 @@ std::string name_of(const PartitionView& view, const char* name) {
 Text topic_id(const PartitionView& view) {
   constexpr const char* kName = "partition.metadata";
   ASSIGN_OR_RETURN(const auto text, read_beside(view, kName));
-  if (!text) return std::nullopt;
+  if (!text) return std::string();
   ASSIGN_OR_RETURN(const storage::PartitionMetadata metadata,
                    storage::parse_partition_metadata(*text, name_of(view, kName)));
-  return std::optional(metadata.topic_id.to_string() + "\n");
+  return metadata.topic_id.to_string() + "\n";
 }
 
 Result<storage::LeaderEpochs> leader_epochs(const PartitionView& view) {
@@ -55,7 +57,7 @@ Result<storage::LeaderEpochs> leader_epochs(const PartitionView& view) {
 Text leader_epoch(const PartitionView& view) {
   ASSIGN_OR_RETURN(const auto epochs, leader_epochs(view));
   const auto latest = epochs.latest();
-  return latest ? line(latest->value) : std::nullopt;
+  return latest ? line(latest->value) : "";
 }
 
 Text leader_epoch_table(const PartitionView& view) {
@@ -65,7 +67,7 @@ Text leader_epoch_table(const PartitionView& view) {
     text +=
         std::to_string(entry.epoch.value) + "\t" + std::to_string(entry.start_offset.value) + "\n";
   }
-  return std::optional(std::move(text));
+  return text;
 }
 
 // Of one batch, by its header where that tells.
@@ -109,19 +111,28 @@ Text record_count(const PartitionView& view, bool show_control, const std::stop_
 
 }  // namespace
 
-bool is_long(StateFile file) { return file == StateFile::kRecords; }
+bool is_long(StateFile file) {
+  return file == StateFile::kRecords || file == StateFile::kLastStableOffset ||
+         file == StateFile::kProducers;
+}
 
 Text state_text(const PartitionView& view, StateFile file, bool show_control,
                 std::stop_token stop) {
   switch (file) {
-    case StateFile::kTopic: return std::optional(view.log->topic_partition().topic + "\n");
+    case StateFile::kTopic: return view.log->topic_partition().topic + "\n";
     case StateFile::kPartition: return line(view.log->topic_partition().partition);
     case StateFile::kTopicId: return topic_id(view);
     case StateFile::kLeaderEpoch: return leader_epoch(view);
     case StateFile::kLeaderEpochs: return leader_epoch_table(view);
     case StateFile::kRecords: return record_count(view, show_control, stop);
-    case StateFile::kProducers: return std::nullopt;
-    case StateFile::kLastStableOffset: return std::nullopt;
+    case StateFile::kProducers: {
+      ASSIGN_OR_RETURN(const auto end, storage::replay_producers(view.log, stop));
+      return producer_table(end.producers);
+    }
+    case StateFile::kLastStableOffset: {
+      ASSIGN_OR_RETURN(const auto end, storage::replay_producers(view.log, stop));
+      return line(end.last_stable_offset.value);
+    }
     case StateFile::kLogStartOffset:
     case StateFile::kLogEndOffset:
     case StateFile::kHighWatermark:
@@ -148,13 +159,13 @@ Result<NodeFacts> state_facts(const PartitionView& view, const Node& node, bool 
       active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
   if (is_long(file)) {
     ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
-    const auto most = line(log.log_end_offset - log.log_start_offset);
-    facts.size_bytes = static_cast<std::int64_t>(most->size());
+    facts.size_bytes = file == StateFile::kProducers
+                           ? kUnknownTableBytes
+                           : static_cast<std::int64_t>(line(log.log_end_offset.value).size());
     return facts;
   }
   ASSIGN_OR_RETURN(auto text, state_text(view, file, show_control, {}));
-  if (!text) return storage::fail(Errc::kNotFound, "not known");
-  facts.content = std::make_shared<const Content>(std::move(*text));
+  facts.content = std::make_shared<const Content>(std::move(text));
   facts.size_bytes = static_cast<std::int64_t>(facts.content->bytes().size());
   return facts;
 }

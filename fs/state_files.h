@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -11,12 +10,12 @@
 
 namespace offsetfs::fs {
 
-// The content of `state/NAME`: one value and a newline, or a table. Nothing where a directory can't
-// tell without its broker (no checkpoint, no topic id): then there is no such file.
+// The content of `state/NAME`: one value and a newline, or a table. Empty where a directory can't
+// tell without its broker (no checkpoint, no topic id).
 //
-// kRecords walks the log's batch headers: may be long, ends with EINTR at `stop`.
-storage::Result<std::optional<std::string>> state_text(const PartitionView& view, StateFile file,
-                                                       bool show_control, std::stop_token stop);
+// Of a long one (is_long) it walks the log's batch headers, and ends with EINTR at `stop`.
+storage::Result<std::string> state_text(const PartitionView& view, StateFile file,
+                                        bool show_control, std::stop_token stop);
 
 // Whether its content is made of more than a few small files.
 bool is_long(StateFile file);

@@ -217,8 +217,10 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
   }
   ASSIGN_OR_RETURN(const RangeEnds ends,
                    resolve_ends(view, node, now(), options_.show_control, /*exactly=*/false));
-  ASSIGN_OR_RETURN(const Streams::Size size,
-                   streams_.range_size(node, view.log, ends.range, view.context));
+  Streams::Size size;
+  if (ends.range.from < ends.range.to) {
+    ASSIGN_OR_RETURN(size, streams_.range_size(node, view.log, ends.range, view.context));
+  }
   facts.access = view.access.of_all_segments();
   facts.size_bytes = size.bytes;
   const auto active = view.active_segment();
@@ -262,10 +264,9 @@ Result<std::shared_ptr<const Content>> Tree::make_content(const Node& node, std:
   }
   if (node.kind == NodeKind::kStateFile) {
     ASSIGN_OR_RETURN(const auto view, this->view(node));
-    ASSIGN_OR_RETURN(auto made, state_text(*view, static_cast<StateFile>(node.number),
-                                           options_.show_control, std::move(stop)));
-    if (!made) return not_there();
-    return own(std::move(*made));
+    ASSIGN_OR_RETURN(std::string made, state_text(*view, static_cast<StateFile>(node.number),
+                                                  options_.show_control, std::move(stop)));
+    return own(std::move(made));
   }
   ASSIGN_OR_RETURN(const NodeFacts found, facts(node));
   if (found.content == nullptr) return storage::fail(Errc::kInvalid, "no file");
@@ -295,6 +296,9 @@ Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_
   }
   ASSIGN_OR_RETURN(const RangeEnds ends,
                    resolve_ends(*view, node, now(), options_.show_control, /*exactly=*/true, stop));
+  if (ends.range.from >= ends.range.to)
+    return std::make_unique<MemoryFile>(std::make_shared<const Content>(std::string()),
+                                        OpenFlags{});
   ASSIGN_OR_RETURN(auto file,
                    streams_.open_range(node, view->log, ends.range, view->context, stop));
   return std::unique_ptr<OpenFile>(std::move(file));

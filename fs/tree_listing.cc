@@ -5,7 +5,6 @@
 #include "fs/names_listing.h"
 #include "fs/offsets_listing.h"
 #include "fs/segments_listing.h"
-#include "fs/state_files.h"
 #include "fs/tree.h"
 
 // Tree::list(): which listing a directory has. What is found by name only is not listed: a walk
@@ -100,11 +99,17 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
         add(items, std::move(node));
       }
       break;
-    case NodeKind::kState: {
+    case NodeKind::kPartition: {
       ASSIGN_OR_RETURN(const auto view, this->view(dir));
       add_fixed(items, dir);
+      // Links that would lead nowhere.
+      const auto first = view->log->first_record();
+      const bool is_empty = first && !*first;
+      const bool has_segments = view->active_segment().has_value();
       std::erase_if(items, [&](const NamesListing::Item& item) {
-        return !state_facts(*view, item.node, options_.show_control);
+        const NodeKind kind = item.node.kind;
+        return (is_empty && (kind == NodeKind::kFirstLink || kind == NodeKind::kLastLink)) ||
+               (!has_segments && kind == NodeKind::kActiveLink);
       });
       break;
     }
