@@ -62,7 +62,10 @@ Result<Damage> Segment::damage_at(Position position, std::optional<Offset> expec
   } else {
     ASSIGN_OR_RETURN(damage, describe(position, end, expected_offset, window));
   }
-  report(position, damage.what);
+  // Who reads in order stops here, and has to know where to begin again.
+  report(position, damage.next
+                       ? damage.what + "; go on from offset " + std::to_string(damage.next->value)
+                       : damage.what);
   const MutexLock lock(mutex_);
   if (damages_.size() < kMostDamages) damages_.insert_or_assign(position, Known{damage, valid_end});
   return damage;

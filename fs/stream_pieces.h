@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "storage/file.h"
+#include "storage/result.h"
+#include "storage/segment.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// A stretch of one `.log` that a stream shows: whole batches from `begin` to `end`.
+struct StreamPiece {
+  // Keeps the file open. Null only where a test brings a file of its own.
+  std::shared_ptr<const storage::Segment> segment;
+  const storage::File* file = nullptr;
+  storage::Offset segment_base_offset{};
+  storage::Position begin{};
+  storage::Position end{};
+  bool living = false;  // an unsound last batch may be one that is still being written
+};
+
+// The pieces of a stream in order. Opened when they are needed, so that a stream over a thousand
+// segments does not hold a thousand files. Any thread.
+class StreamPieces {
+ public:
+  virtual ~StreamPieces() = default;
+  virtual std::size_t count() const = 0;
+  virtual storage::Result<StreamPiece> open(std::size_t piece) const = 0;
+};
+
+// One piece, open.
+class SinglePiece : public StreamPieces {
+ public:
+  explicit SinglePiece(StreamPiece piece) : piece_(std::move(piece)) {}
+  std::size_t count() const override { return 1; }
+  storage::Result<StreamPiece> open(std::size_t) const override { return piece_; }
+
+ private:
+  const StreamPiece piece_;
+};
+
+}  // namespace offsetfs::fs
