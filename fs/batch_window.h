@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+
+#include "fs/read_buffers.h"
+#include "storage/file.h"
+#include "storage/result.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// Bytes of a `.log` in ascending order, read in as few reads as the guesses allow, into a borrowed
+// buffer. One thread.
+class BatchWindow {
+ public:
+  // Nothing at or beyond `limit` is read. The file and the buffers must outlive this.
+  BatchWindow(const storage::File& file, storage::Position limit, ReadBuffers& buffers)
+      : file_(file), limit_(limit), buffers_(buffers) {}
+
+  // The bytes at [position, position + want), fewer only at the limit or where the file ends. If
+  // they must be read, `guess` bytes are read at once. Valid until the next call.
+  storage::Result<storage::Bytes> bytes_at(storage::Position position, std::size_t want,
+                                           std::size_t guess);
+
+ private:
+  const storage::File& file_;
+  const storage::Position limit_;
+  ReadBuffers& buffers_;
+  storage::Position begin_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace offsetfs::fs
