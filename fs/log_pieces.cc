@@ -1,0 +1,137 @@
+#include "fs/log_pieces.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace offsetfs::fs {
+
+using storage::BatchPlace;
+using storage::Errc;
+using storage::MutexLock;
+using storage::Offset;
+using storage::PartitionLog;
+using storage::Position;
+using storage::Result;
+using storage::Segment;
+using storage::SegmentEntry;
+
+Result<std::shared_ptr<const LogPieces>> LogPieces::make(std::shared_ptr<const PartitionLog> log,
+                                                         const Span& span) {
+  Entries entries = log->segments();
+  const auto above = [&](Offset offset, bool inclusive) {
+    return static_cast<std::size_t>(std::partition_point(entries->begin(), entries->end(),
+                                                         [&](const SegmentEntry& entry) {
+                                                           return inclusive
+                                                                      ? entry.base_offset <= offset
+                                                                      : entry.base_offset < offset;
+                                                         }) -
+                                    entries->begin());
+  };
+  const std::size_t after_first = above(span.from, true);
+  const std::size_t first = after_first > 0 ? after_first - 1 : 0;
+  const std::size_t end = std::max(first, above(span.to, false));
+  std::shared_ptr<LogPieces> pieces(
+      new LogPieces(std::move(log), span, std::move(entries), first, end - first));
+  RETURN_IF_ERROR(pieces->find_ends());
+  return std::shared_ptr<const LogPieces>(std::move(pieces));
+}
+
+LogPieces::LogPieces(std::shared_ptr<const PartitionLog> log, const Span& span, Entries entries,
+                     std::size_t first, std::size_t count)
+    : log_(std::move(log)),
+      span_(span),
+      entries_(std::move(entries)),
+      first_(first),
+      count_(count) {}
+
+Result<void> LogPieces::find_ends() {
+  if (count_ == 0) return {};
+  const std::size_t last = count_ - 1;
+  ASSIGN_OR_RETURN(const auto last_segment, segment(last));
+  ASSIGN_OR_RETURN(end_, log_->valid_end((*entries_)[first_ + last]));
+  if (span_.to > Offset{}) {
+    // Damage where the end has to be: then all of the segment, and the filter tells.
+    const auto place = last_segment->find_batch(span_.to, end_);
+    if (place) {
+      end_ = place->position;
+      if (place->header.base_offset < span_.to || !place->header.is_v2())
+        end_ = end_ + place->header.size_bytes;
+    } else if (place.error().code == Errc::kIo) {
+      return storage::fail(place.error());
+    }
+  }
+  ASSIGN_OR_RETURN(const auto first_segment, segment(0));
+  ASSIGN_OR_RETURN(const Position first_end,
+                   last == 0 ? Result<Position>(end_) : log_->valid_end((*entries_)[first_]));
+  const auto place = first_segment->find_batch(span_.from, first_end);
+  if (place) {
+    begin_ = place->position;
+  } else if (place.error().code == Errc::kNotFound) {
+    begin_ = first_end;
+  } else if (place.error().code == Errc::kIo) {
+    return storage::fail(place.error());
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Segment>> LogPieces::segment(std::size_t piece) const {
+  SegmentEntry entry = (*entries_)[first_ + piece];
+  auto found = log_->segment(entry);
+  if (!found && found.error().code == Errc::kNotFound) {
+    // Renamed for deletion, its bytes are there for a while.
+    entry.suffix = storage::SegmentSuffix::kDeleted;
+    auto deleted = log_->segment(entry);
+    if (deleted) return deleted;
+    found.error().code = Errc::kOutOfRange;
+  }
+  return found;
+}
+
+Result<bool> LogPieces::is_too_old(std::size_t piece) const {
+  if (!span_.from_time) return false;
+  ASSIGN_OR_RETURN(const auto largest, log_->largest_timestamp((*entries_)[first_ + piece]));
+  return largest.largest == storage::kNoTimestamp || largest.largest < *span_.from_time;
+}
+
+Result<StreamPiece> LogPieces::open(std::size_t piece) const {
+  {
+    MutexLock lock(mutex_);
+    for (Opened& opened : opened_) {
+      if (opened.piece == piece) return opened.value;
+    }
+  }
+  ASSIGN_OR_RETURN(StreamPiece value, open_afresh(piece));
+  MutexLock lock(mutex_);
+  std::swap(opened_[0], opened_[1]);
+  opened_[0] = {piece, value};
+  return value;
+}
+
+Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
+  const SegmentEntry& entry = (*entries_)[first_ + piece];
+  StreamPiece value;
+  ASSIGN_OR_RETURN(value.segment, segment(piece));
+  value.file = &value.segment->log();
+  value.segment_base_offset = entry.base_offset;
+  value.begin = piece == 0 ? begin_ : Position{};
+  if (piece + 1 == count_) {
+    value.end = end_;
+  } else {
+    // One that was taken meanwhile, but is open, ends where its file does.
+    const auto end = log_->valid_end(entry);
+    value.end = end ? *end : Position{value.segment->opened_info().size_bytes};
+  }
+  const auto too_old = is_too_old(piece);
+  if (too_old && *too_old) value.begin = value.end;
+  return value;
+}
+
+Result<bool> LogPieces::exceeds(std::int64_t bytes) const {
+  for (std::size_t i = 0; i < count_ && bytes >= 0; ++i) {
+    ASSIGN_OR_RETURN(const StreamPiece piece, open(i));
+    bytes -= std::max<std::int64_t>(0, piece.end - piece.begin);
+  }
+  return bytes < 0;
+}
+
+}  // namespace offsetfs::fs

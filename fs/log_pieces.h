@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fs/stream_pieces.h"
+#include "storage/mutex.h"
+#include "storage/partition_log.h"
+#include "storage/result.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// The segments that hold the offsets [from, to) of a partition, as they stood when this was made.
+// Their files are opened when their turn comes, and only the last few stay open: one that retention
+// took before its turn is kOutOfRange; one that is open outlives it.
+class LogPieces : public StreamPieces {
+ public:
+  struct Span {
+    storage::Offset from{};
+    storage::Offset to{};  // exclusive; at or below the log end
+    // Segments whose records are known to be all older, or to have no time, show nothing.
+    std::optional<storage::TimestampMs> from_time;
+  };
+
+  // Looks up both ends.
+  static storage::Result<std::shared_ptr<const LogPieces>> make(
+      std::shared_ptr<const storage::PartitionLog> log, const Span& span);
+
+  std::size_t count() const override { return count_; }
+  storage::Result<StreamPiece> open(std::size_t piece) const override;
+
+  // True if the pieces have more than `bytes` of log. Opens no more segments than it must.
+  storage::Result<bool> exceeds(std::int64_t bytes) const;
+
+ private:
+  using Entries = std::shared_ptr<const std::vector<storage::SegmentEntry>>;
+
+  LogPieces(std::shared_ptr<const storage::PartitionLog> log, const Span& span, Entries entries,
+            std::size_t first, std::size_t count);
+
+  storage::Result<void> find_ends();
+  storage::Result<StreamPiece> open_afresh(std::size_t piece) const;
+  storage::Result<std::shared_ptr<const storage::Segment>> segment(std::size_t piece) const;
+  storage::Result<bool> is_too_old(std::size_t piece) const;
+
+  const std::shared_ptr<const storage::PartitionLog> log_;
+  const Span span_;
+  const Entries entries_;
+  const std::size_t first_;
+  const std::size_t count_;
+  // Constant after make().
+  storage::Position begin_{};  // in the first
+  storage::Position end_{};    // in the last
+
+  struct Opened {
+    std::size_t piece = SIZE_MAX;
+    StreamPiece value;
+  };
+  mutable storage::Mutex mutex_;
+  mutable std::array<Opened, 2> opened_ GUARDED_BY(mutex_);  // the latest first
+};
+
+}  // namespace offsetfs::fs

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "fs/batch_lines.h"
+#include "fs/resume_points.h"
+#include "fs/stream_damage.h"
+#include "fs/stream_file.h"
+#include "fs/stream_pieces.h"
+#include "fs/stream_resources.h"
+#include "storage/mutex.h"
+#include "storage/result.h"
+
+namespace offsetfs::fs {
+
+// An open range: the records of a stretch of a partition, frozen at the open. Measured, it is a
+// file like others; not measured, a stream without a size that is made as it is read: its handle
+// remembers where its reads ended, so that reading on costs nothing, and reading again, or ahead,
+// costs the way from the nearest place that is remembered.
+class RangeStream : public StreamFile {
+ public:
+  RangeStream(std::shared_ptr<const StreamPieces> pieces, std::shared_ptr<const BatchLines> lines,
+              bool moving, StreamResources& resources);
+
+  // Makes the exact size. Before anything is read.
+  storage::Result<void> measure(std::stop_token stop);
+
+  std::optional<std::int64_t> size_bytes() const override;
+  OpenFlags flags() const override;
+  storage::Result<storage::Bytes> read(std::uint64_t position, std::size_t size,
+                                       std::string& buffer) const override;
+
+ private:
+  const std::shared_ptr<const StreamPieces> pieces_;
+  const std::shared_ptr<const BatchLines> lines_;
+  const bool moving_;
+  StreamResources& resources_;
+  const std::uint64_t stream_;
+  const std::shared_ptr<ResumePoints> points_;
+  // Constant after measure().
+  std::optional<std::int64_t> size_bytes_;
+  std::optional<StreamDamage> damage_;
+};
+
+}  // namespace offsetfs::fs

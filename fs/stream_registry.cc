@@ -1,0 +1,130 @@
+#include "fs/stream_registry.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace offsetfs::fs {
+
+using storage::MutexLock;
+
+std::size_t StreamRegistry::Hash::operator()(const Node& node) const noexcept {
+  const std::uint64_t parts = static_cast<std::uint64_t>(node.kind) << 56 ^
+                              static_cast<std::uint64_t>(node.form) << 48 ^
+                              static_cast<std::uint64_t>(node.suffix) << 40 ^
+                              static_cast<std::uint64_t>(node.partition) << 8;
+  return std::hash<std::uint64_t>{}((parts ^ static_cast<std::uint64_t>(node.number)) *
+                                    0x9e3779b97f4a7c15U) ^
+         std::hash<std::string>{}(node.text);
+}
+
+std::shared_ptr<SegmentStream> StreamRegistry::find_or_make(const Node& node,
+                                                            const storage::FileInfo& file,
+                                                            const Make& make) {
+  MutexLock lock(mutex_);
+  Entry& entry = entries_[node];
+  if (entry.dev != file.dev || entry.ino != file.ino) {
+    if (entry.stream) --streams_;
+    entry = {};
+    entry.dev = file.dev;
+    entry.ino = file.ino;
+  }
+  if (!entry.stream) {
+    entry.stream = make();
+    ++streams_;
+  }
+  entry.used = ++clock_;
+  return entry.stream;
+}
+
+std::shared_ptr<SegmentStream> StreamRegistry::find(
+    const Node& node, const storage::FileInfo& file,
+    std::optional<std::int64_t>& sealed_bytes) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node);
+  if (found == entries_.end() || found->second.dev != file.dev || found->second.ino != file.ino)
+    return nullptr;
+  sealed_bytes = found->second.sealed_bytes;
+  return found->second.stream;
+}
+
+bool StreamRegistry::opened(const Node& node, const SegmentStream::State& state, bool sealed) {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node);
+  if (found == entries_.end()) return false;
+  Entry& entry = found->second;
+  if (sealed) entry.sealed_bytes = state.size_bytes;
+  const bool same = entry.generation == state.generation;
+  entry.generation = state.generation;
+  return same;
+}
+
+StreamRegistry::Entries::iterator StreamRegistry::longest_unused(bool open) {
+  auto longest = entries_.end();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (!entry->second.stream || entry->second.is_open() != open) continue;
+    if (longest == entries_.end() || entry->second.used < longest->second.used) longest = entry;
+  }
+  return longest;
+}
+
+void StreamRegistry::forget_closed() {
+  while (streams_ > kMostStreams) {
+    const auto victim = longest_unused(/*open=*/false);
+    if (victim == entries_.end()) return;
+    --streams_;
+    victim->second.stream.reset();
+    if (!victim->second.sealed_bytes) entries_.erase(victim);
+  }
+}
+
+void StreamRegistry::trim() {
+  MutexLock lock(mutex_);
+  forget_closed();
+  struct Held {
+    std::uint64_t used;
+    std::size_t bytes;
+    SegmentStream* stream;
+    bool open;
+  };
+  std::vector<Held> held;
+  std::size_t bytes = 0;
+  for (const auto& [node, entry] : entries_) {
+    if (!entry.stream) continue;
+    held.push_back({entry.used, entry.stream->points_bytes(), entry.stream.get(), entry.is_open()});
+    bytes += held.back().bytes;
+  }
+  if (bytes <= points_budget_bytes_) return;
+  std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) {
+    return std::pair(a.open, a.used) < std::pair(b.open, b.used);
+  });
+  auto update = [&](Held& one) {
+    const std::size_t now = one.stream->points_bytes();
+    bytes -= one.bytes - std::min(one.bytes, now);
+    one.bytes = now;
+  };
+  for (Held& one : held) {
+    if (one.open || bytes <= points_budget_bytes_) break;
+    one.stream->drop_points();
+    update(one);
+  }
+  for (bool thinned = true; thinned && bytes > points_budget_bytes_;) {
+    thinned = false;
+    for (Held& one : held) {
+      if (!one.open || bytes <= points_budget_bytes_) continue;
+      thinned |= one.stream->thin_points();
+      update(one);
+    }
+  }
+}
+
+std::size_t StreamRegistry::points_bytes() const {
+  MutexLock lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [node, entry] : entries_) {
+    if (entry.stream) bytes += entry.stream->points_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace offsetfs::fs

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include <sys/types.h>
+
+#include "fs/node.h"
+#include "fs/segment_stream.h"
+#include "storage/file.h"
+#include "storage/mutex.h"
+
+namespace offsetfs::fs {
+
+// What is remembered of the segments' streams, by node. A stream stays for a while after its last
+// opener left; after that, of a sealed segment, its size for good. Any thread.
+class StreamRegistry {
+ public:
+  using Make = std::function<std::shared_ptr<SegmentStream>()>;
+
+  explicit StreamRegistry(std::size_t points_budget_bytes)
+      : points_budget_bytes_(points_budget_bytes) {}
+
+  // The stream of the node, made if it is not there, or was of another file.
+  std::shared_ptr<SegmentStream> find_or_make(const Node& node, const storage::FileInfo& file,
+                                              const Make& make);
+  // The stream if it is there; `sealed_bytes`: else its size, if that is known for good.
+  std::shared_ptr<SegmentStream> find(const Node& node, const storage::FileInfo& file,
+                                      std::optional<std::int64_t>& sealed_bytes) const;
+
+  // Says that the stream was opened and measured. `sealed`: its size will not change. True if what
+  // the kernel cached of the node at an earlier open is still right.
+  bool opened(const Node& node, const SegmentStream::State& state, bool sealed);
+
+  // Keeps within the budget: streams that nobody has open give up their resume points first, the
+  // longest unused before others; then those that are open every other of theirs.
+  void trim();
+
+  std::size_t points_bytes() const;
+
+ private:
+  // Streams kept though nobody has them open.
+  static constexpr std::size_t kMostStreams = 256;
+
+  struct Hash {
+    std::size_t operator()(const Node& node) const noexcept;
+  };
+  struct Entry {
+    dev_t dev = 0;
+    ino_t ino = 0;
+    std::shared_ptr<SegmentStream> stream;  // null: only the size is left
+    std::optional<std::int64_t> sealed_bytes;
+    std::optional<std::uint32_t> generation;  // at the last open
+    std::uint64_t used = 0;                   // when: counts up
+    bool is_open() const { return stream.use_count() > 1; }
+  };
+  using Entries = std::unordered_map<Node, Entry, Hash>;
+
+  Entries::iterator longest_unused(bool open) REQUIRES(mutex_);
+  void forget_closed() REQUIRES(mutex_);
+
+  const std::size_t points_budget_bytes_;
+  mutable storage::Mutex mutex_;
+  std::uint64_t clock_ GUARDED_BY(mutex_) = 0;
+  Entries entries_ GUARDED_BY(mutex_);
+  std::size_t streams_ GUARDED_BY(mutex_) = 0;  // entries with a stream
+};
+
+}  // namespace offsetfs::fs
