@@ -52,7 +52,7 @@ FuseAccess FuseAccess::of_this_process(bool allow_other) {
   FuseAccess access;
   access.user = ::geteuid();
   access.allow_other = allow_other;
-  access.helpers.push_back("/usr/bin/fusermount3");
+  access.helpers.emplace_back("/usr/bin/fusermount3");
   const char* variable = std::getenv("PATH");
   std::string path = variable ? variable : "";
   for (std::size_t start = 0; start < path.size();) {
