@@ -1,7 +1,6 @@
 #include "fs/node_table.h"
 
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "storage/check.h"
@@ -25,7 +24,7 @@ std::uint64_t NodeTable::remember(const Node& node) {
   if (node == root_) return kRootId;
   if (const auto packed = pack_node(node)) return *packed;
 
-  const std::lock_guard lock(mutex_);
+  const storage::MutexLock lock(mutex_);
   const auto [known, is_new] = ids_.try_emplace(node, next_id_);
   if (is_new) {
     numbered_.emplace(next_id_, Numbered{&known->first, 0});
@@ -38,7 +37,7 @@ std::uint64_t NodeTable::remember(const Node& node) {
 
 void NodeTable::forget(std::uint64_t id, std::uint64_t lookups) {
   if (id == kRootId || id >> kNodeCodeShift != 0) return;
-  const std::lock_guard lock(mutex_);
+  const storage::MutexLock lock(mutex_);
   const auto found = numbered_.find(id);
   if (found == numbered_.end()) return;
   Numbered& numbered = found->second;
@@ -53,7 +52,7 @@ void NodeTable::forget(std::uint64_t id, std::uint64_t lookups) {
 std::uint64_t NodeTable::number_of(const Node& node) const {
   if (node == root_) return kRootId;
   if (const auto packed = pack_node(node)) return *packed;
-  const std::lock_guard lock(mutex_);
+  const storage::MutexLock lock(mutex_);
   const auto found = ids_.find(node);
   return found == ids_.end() ? kUnknownId : found->second;
 }
@@ -61,14 +60,14 @@ std::uint64_t NodeTable::number_of(const Node& node) const {
 std::optional<Node> NodeTable::find(std::uint64_t id) const {
   if (id == kRootId) return root_;
   if (id >> kNodeCodeShift != 0) return unpack_node(id);
-  const std::lock_guard lock(mutex_);
+  const storage::MutexLock lock(mutex_);
   const auto found = numbered_.find(id);
   if (found == numbered_.end()) return std::nullopt;
   return *found->second.node;
 }
 
 std::size_t NodeTable::numbered() const {
-  const std::lock_guard lock(mutex_);
+  const storage::MutexLock lock(mutex_);
   return numbered_.size();
 }
 
