@@ -25,7 +25,7 @@ BINARY = os.path.abspath(os.environ.get("OFFSETFS", "../../build/offsetfs"))
 FIXTURES = os.path.abspath(os.environ.get("OFFSETFS_FIXTURES", "../../build/fixtures"))
 SAMPLE = int(os.environ.get("OFFSETFS_SAMPLE", "1"))
 SANITIZED = SAMPLE > 1
-PATIENCE = 120  # seconds until something that should happen at once is called a hang
+PATIENCE = 60  # seconds until something that should happen at once is called a hang
 SKIPPED = 77  # what ctest takes for "skipped"
 
 # A script's `&` starts its commands with interrupts ignored, and all below would inherit that.

@@ -43,7 +43,8 @@ def copy_text(data):
 def table_of(records):
     rows = [b"offset\ttimestamp\tkey\tvalue\n"]
     for r in records:
-        rows.append(b"%d\t%d\t%s\t%s\n" % (r["offset"], r["ts"], copy_text(r["key"]),
+        time = b"%d" % r["ts"] if r["ts"] >= 0 else b"\\N"
+        rows.append(b"%d\t%s\t%s\t%s\n" % (r["offset"], time, copy_text(r["key"]),
                                            copy_text(r["value"])))
     return b"".join(rows)
 
@@ -360,12 +361,18 @@ class BatchTest(MountedTest):
                             ("position", "position"), ("size", "size"), ("magic", "magic"),
                             ("producer_id", "producerId"), ("producer_epoch", "producerEpoch"),
                             ("base_sequence", "baseSequence"), ("crc", "crc"),
-                            ("leader_epoch", "partitionLeaderEpoch"), ("records", "count")):
+                            ("leader_epoch", "partitionLeaderEpoch"), ("records_count", "count"),
+                            ("last_sequence", "lastSequence")):
             self.assertEqual(str(batch[field]), told[name], (field, batch, told))
         self.assertEqual(batch["codec"], told["compresscodec"], (batch, told))
         self.assertEqual(batch["transactional"], told["isTransactional"] == "true")
         self.assertEqual(batch["control"], told["isControl"] == "true")
         self.assertIs(batch["crc_valid"], True)
+        time = told.get("CreateTime", told.get("LogAppendTime"))
+        self.assertEqual(str(batch["max_timestamp"]), time)
+        horizon = batch["delete_horizon"]
+        self.assertEqual("OptionalLong.empty" if horizon is None else f"OptionalLong[{horizon}]",
+                         told["deleteHorizonMs"])
 
 
 if __name__ == "__main__":
