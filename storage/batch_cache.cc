@@ -72,18 +72,18 @@ void BatchCache::insert(Owner owner, std::shared_ptr<const CachedBatch> batch,
   Slots dropped;  // freed outside the lock
   const MutexLock lock(mutex_);
   if (forgets != forgets_) return;
-  if (const auto old = by_offset_.find(key); old != by_offset_.end()) {
-    bytes_ -= old->second->bytes;
-    dropped.splice(dropped.end(), by_use_, old->second);
-    by_offset_.erase(old);
+  const auto [place, is_new] = by_offset_.try_emplace(key);
+  if (!is_new) {
+    bytes_ -= place->second->bytes;
+    dropped.splice(dropped.end(), by_use_, place->second);
   }
-  by_use_.push_front({key, std::move(batch), bytes});
-  by_offset_.emplace(key, by_use_.begin());
+  by_use_.push_front({std::move(batch), bytes, place});
+  place->second = by_use_.begin();
   bytes_ += bytes;
   while (bytes_ > limit_bytes_ && by_use_.size() > 1) {
     const auto last = std::prev(by_use_.end());
     bytes_ -= last->bytes;
-    by_offset_.erase(last->key);
+    by_offset_.erase(last->place);
     dropped.splice(dropped.end(), by_use_, last);
   }
 }

@@ -72,18 +72,20 @@ class BatchCache {
 
  private:
   using Key = std::pair<Owner, Offset>;  // last_offset
+  struct Slot;
+  using Slots = std::list<Slot>;
+  using ByOffset = std::map<Key, Slots::iterator>;
   struct Slot {
-    Key key;
     std::shared_ptr<const CachedBatch> batch;
     std::size_t bytes = 0;
+    ByOffset::iterator place;
   };
-  using Slots = std::list<Slot>;
 
   const std::size_t limit_bytes_;
   mutable Mutex mutex_;
   Owner last_owner_ GUARDED_BY(mutex_) = 0;
   Slots by_use_ GUARDED_BY(mutex_);  // latest first
-  std::map<Key, Slots::iterator> by_offset_ GUARDED_BY(mutex_);
+  ByOffset by_offset_ GUARDED_BY(mutex_);
   std::size_t bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t forgets_ GUARDED_BY(mutex_) = 0;
 };

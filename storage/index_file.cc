@@ -21,21 +21,23 @@ IndexFile::IndexFile(std::unique_ptr<const File> file, std::size_t entry_bytes)
   CHECK(entry_bytes > 0 && entry_bytes <= kMostEntryBytes);
 }
 
-Result<std::optional<IndexFile::Entry>> IndexFile::last_where(const Holds& holds) const {
+Result<std::optional<IndexFile::Entry>> IndexFile::last_where(const Holds& holds,
+                                                              Following* following) const {
   // The second search starts from nothing but what it reads itself. What it finds odd as well is
   // not age but garbage, or a file being written to: its answer is as good a hint as any.
   std::optional<Entry> found;
-  ASSIGN_OR_RETURN(const bool outdated, search(holds, found));
+  ASSIGN_OR_RETURN(const bool outdated, search(holds, found, following));
   if (outdated) {
     forget();
     found.reset();
-    RETURN_IF_ERROR(search(holds, found));
+    RETURN_IF_ERROR(search(holds, found, following));
   }
   return found;
 }
 
 // True if what was remembered does not agree with what the file holds now.
-Result<bool> IndexFile::search(const Holds& holds, std::optional<Entry>& found) const {
+Result<bool> IndexFile::search(const Holds& holds, std::optional<Entry>& found,
+                               Following* following) const {
   ASSIGN_OR_RETURN(const std::int64_t blocks, measured_blocks(false));
   if (blocks == 0) return false;
   Block block;
@@ -51,6 +53,13 @@ Result<bool> IndexFile::search(const Holds& holds, std::optional<Entry>& found) 
   if (low > 0) {
     found.emplace();
     std::memcpy(found->data(), entry(block, low - 1), entry_bytes_);
+  }
+  for (std::size_t i = 0; following != nullptr && i < following->size(); ++i) {
+    auto& behind = (*following)[i];
+    behind.reset();
+    if (low + i >= block.entries) continue;
+    behind.emplace();
+    std::memcpy(behind->data(), entry(block, low + i), entry_bytes_);
   }
   return is_outdated(block, low, blocks);
 }

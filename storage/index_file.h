@@ -33,7 +33,9 @@ class IndexFile {
   IndexFile(std::unique_ptr<const File> file, std::size_t entry_bytes);
 
   // The last entry for which `holds` is true; nothing if there is none.
-  Result<std::optional<Entry>> last_where(const Holds& holds) const;
+  // `following` gets the entries behind it, as many as were read along: at most two, perhaps none.
+  using Following = std::array<std::optional<Entry>, 2>;
+  Result<std::optional<Entry>> last_where(const Holds& holds, Following* following = nullptr) const;
   // Calls `visit` with each whole entry from the front until it returns false.
   Result<void> for_each(const std::function<bool(const char* entry)>& visit) const;
 
@@ -47,7 +49,7 @@ class IndexFile {
     std::array<char, kBlockBytes> bytes;
   };
 
-  Result<bool> search(const Holds& holds, std::optional<Entry>& found) const;
+  Result<bool> search(const Holds& holds, std::optional<Entry>& found, Following* following) const;
   Result<std::int64_t> last_block_where(const Holds& holds, std::int64_t blocks,
                                         Block& block) const;
   Result<bool> is_outdated(const Block& block, std::size_t holding, std::int64_t blocks) const;

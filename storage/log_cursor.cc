@@ -135,7 +135,7 @@ Result<std::shared_ptr<const DecodedBatch>> LogCursor::decode() const {
     place.segment_base_offset = segment_->base_offset();
     return segment_->read_batch(place, log_->options().limits);
   }
-  auto decoded = DecodedBatch::decode(std::string(batch.entry), log_->options().limits);
+  auto decoded = DecodedBatch::decode(batch.entry, log_->options().limits);
   if (decoded) return decoded;
   return fail(decoded.error().code, segment_->log().name() + ": position " +
                                         std::to_string(batch.position.value) + ": " +

@@ -33,7 +33,7 @@ class LogDir : public LogSource {
 
   struct Options {
     PartitionLog::Options log;
-    std::size_t cached_batches_bytes = 16U << 20;
+    std::size_t cached_batches_bytes = 8U << 20;
     std::uint64_t descriptors = 1024;  // RLIMIT_NOFILE: a quarter of them is used for segments
     std::function<void(const Problem&)> on_problem;  // each new one; any thread
   };

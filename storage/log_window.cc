@@ -1,27 +1,35 @@
 #include "storage/log_window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace offsetfs::storage {
 
 LogWindow::LogWindow(const File& file, Position limit, std::size_t piece_bytes)
     : file_(file), limit_(limit), piece_bytes_(piece_bytes) {}
 
+bool LogWindow::holds(Position position, std::size_t size) const {
+  const std::int64_t inside = position - piece_position_;
+  return inside >= 0 && inside <= static_cast<std::int64_t>(piece_.size()) &&
+         piece_.size() - static_cast<std::size_t>(inside) >= size;
+}
+
 Result<Bytes> LogWindow::bytes_at(Position position, std::size_t want) {
   const std::int64_t left = limit_ - position;
   if (left <= 0) return Bytes{};
   want = std::min(want, static_cast<std::size_t>(left));
-  const std::int64_t inside = position - piece_position_;
-  const bool held = inside >= 0 && inside <= static_cast<std::int64_t>(piece_size_);
-  if (!held || piece_size_ - static_cast<std::size_t>(inside) < want) {
-    const std::size_t size = std::min(std::max(want, piece_bytes_), static_cast<std::size_t>(left));
-    if (piece_.size() < size) piece_.resize(size);
-    piece_size_ = 0;
-    ASSIGN_OR_RETURN(piece_size_, file_.read_at(position, std::span<char>(piece_.data(), size)));
+  if (!holds(position, want)) {
+    const std::size_t piece = expected_bytes_ != 0 ? expected_bytes_ : piece_bytes_;
+    const std::size_t size = std::min(std::max(want, piece), static_cast<std::size_t>(left));
+    expected_bytes_ = 0;
+    if (piece_.capacity() < size) piece_ = OwnedBytes(size);
+    piece_.resize(size);
+    auto read = file_.read_at(position, piece_.writable());
+    piece_.resize(read ? *read : 0);
     piece_position_ = position;
+    if (!read) return fail(std::move(read.error()));
   }
-  const auto from = static_cast<std::size_t>(position - piece_position_);
-  return Bytes(piece_.data() + from, piece_size_ - from);
+  return piece_.view().substr(static_cast<std::size_t>(position - piece_position_));
 }
 
 Result<Probe> LogWindow::probe(Position position, BatchHeader& header, std::string* why) {
@@ -43,15 +51,18 @@ Result<Probe> LogWindow::probe(Position position, BatchHeader& header, std::stri
   return Probe::kBad;
 }
 
-Result<std::string> LogWindow::entry(Position position, const BatchHeader& header) {
+Result<OwnedBytes> LogWindow::take_entry(Position position, const BatchHeader& header) {
   const auto size = static_cast<std::size_t>(header.size_bytes);
-  const std::int64_t inside = position - piece_position_;
-  if (inside >= 0 && inside < static_cast<std::int64_t>(piece_size_) &&
-      piece_size_ - static_cast<std::size_t>(inside) >= size) {
-    return std::string(piece_.data() + inside, size);
+  if (holds(position, size)) {
+    const auto inside = static_cast<std::size_t>(position - piece_position_);
+    if (inside != 0 || piece_.capacity() - size > size / 4) {
+      return OwnedBytes(piece_.view().substr(inside, size));
+    }
+    piece_.resize(size);
+    return std::exchange(piece_, OwnedBytes());
   }
-  std::string entry(size, '\0');
-  ASSIGN_OR_RETURN(const std::size_t read, file_.read_at(position, std::span<char>(entry)));
+  OwnedBytes entry(size);
+  ASSIGN_OR_RETURN(const std::size_t read, file_.read_at(position, entry.writable()));
   if (read < size) {
     return fail(Errc::kOutOfRange, file_.name() + ": position " + std::to_string(position.value) +
                                        ": expected a batch of " + std::to_string(size) +
@@ -62,8 +73,13 @@ Result<std::string> LogWindow::entry(Position position, const BatchHeader& heade
 }
 
 Result<bool> LogWindow::crc_good(Position position, const BatchHeader& header) {
-  ASSIGN_OR_RETURN(const std::string bytes, entry(position, header));
-  return compute_batch_crc(header, bytes) == header.crc;
+  const auto size = static_cast<std::size_t>(header.size_bytes);
+  if (holds(position, size)) {
+    const auto inside = static_cast<std::size_t>(position - piece_position_);
+    return compute_batch_crc(header, piece_.view().substr(inside, size)) == header.crc;
+  }
+  ASSIGN_OR_RETURN(const OwnedBytes bytes, take_entry(position, header));
+  return compute_batch_crc(header, bytes.view()) == header.crc;
 }
 
 }  // namespace offsetfs::storage

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "storage/batch_header.h"
 #include "storage/file.h"
+#include "storage/owned_bytes.h"
 #include "storage/result.h"
 #include "storage/units.h"
 
@@ -37,21 +37,26 @@ class LogWindow {
   Result<Bytes> bytes_at(Position position, std::size_t want);
   // `why` gets the reason of kBad; may be null.
   Result<Probe> probe(Position position, BatchHeader& header, std::string* why);
-  // The whole entry that probe() found at `position`, read at once where the window lacks it.
-  // kOutOfRange where the file has become shorter.
-  Result<std::string> entry(Position position, const BatchHeader& header);
+  // How much the next read will take, if the window lacks what is asked for then: where a whole
+  // batch is likely to be wanted, its header and body come in one read.
+  void expect(std::size_t bytes) { expected_bytes_ = bytes; }
+  // The whole entry that probe() found at `position`, read at once where the window lacks it; the
+  // window may be empty afterwards. kOutOfRange where the file has become shorter.
+  Result<OwnedBytes> take_entry(Position position, const BatchHeader& header);
   // True if its bytes bear its CRC.
   Result<bool> crc_good(Position position, const BatchHeader& header);
 
   Position limit() const { return limit_; }
 
  private:
+  bool holds(Position position, std::size_t size) const;
+
   const File& file_;
   const Position limit_;
   const std::size_t piece_bytes_;
-  std::vector<char> piece_;
+  std::size_t expected_bytes_ = 0;
+  OwnedBytes piece_;  // size(): as much as was read
   Position piece_position_{};
-  std::size_t piece_size_ = 0;
 };
 
 }  // namespace offsetfs::storage

@@ -28,16 +28,38 @@ OffsetIndex::OffsetIndex(std::unique_ptr<const File> file, Offset base_offset)
     : index_(std::move(file), kEntryBytes), base_offset_(base_offset) {}
 
 Result<std::optional<OffsetPosition>> OffsetIndex::lookup(Offset target, Position limit) const {
-  if (target <= base_offset_) return std::nullopt;
+  ASSIGN_OR_RETURN(const Around around, lookup_around(target, limit));
+  return around.entry;
+}
+
+Result<OffsetIndex::Around> OffsetIndex::lookup_around(Offset target, Position limit) const {
+  Around around;
+  if (target <= base_offset_) return around;
   const std::int64_t relative_target = target - base_offset_;
-  ASSIGN_OR_RETURN(const auto found, index_.last_where([&](const char* bytes) {
-    const auto entry = RawEntry::at(bytes);
-    return entry.is_genuine() && entry.relative_offset <= relative_target &&
-           entry.position < limit.value;
-  }));
-  if (!found) return std::nullopt;
-  const auto entry = RawEntry::at(found->data());
-  return OffsetPosition{base_offset_ + entry.relative_offset, Position{entry.position}};
+  IndexFile::Following following;
+  ASSIGN_OR_RETURN(const auto found, index_.last_where(
+                                         [&](const char* bytes) {
+                                           const auto entry = RawEntry::at(bytes);
+                                           return entry.is_genuine() &&
+                                                  entry.relative_offset <= relative_target &&
+                                                  entry.position < limit.value;
+                                         },
+                                         &following));
+  RawEntry last{0, 0};
+  const auto take = [&](const auto& bytes, std::optional<OffsetPosition>& to) {
+    if (!bytes) return false;
+    const auto entry = RawEntry::at(bytes->data());
+    if (entry.relative_offset <= last.relative_offset || entry.position <= last.position ||
+        entry.position >= limit.value) {
+      return false;
+    }
+    last = entry;
+    to = OffsetPosition{base_offset_ + entry.relative_offset, Position{entry.position}};
+    return true;
+  };
+  take(found, around.entry);
+  if (take(following[0], around.next)) take(following[1], around.after_next);
+  return around;
 }
 
 Result<std::optional<OffsetPosition>> OffsetIndex::lookup_position(Position before) const {

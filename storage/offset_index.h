@@ -39,6 +39,15 @@ class OffsetIndex {
   // The greatest entry with offset <= target and position < `limit`; nothing if there is none (the
   // scan then begins at the file's front).
   Result<std::optional<OffsetPosition>> lookup(Offset target, Position limit) const;
+  // The same, with the entries behind it if they are genuine and were read along: by what an entry
+  // says, the batch at `next` is most likely the one that holds the target, and ends at
+  // `after_next`.
+  struct Around {
+    std::optional<OffsetPosition> entry;
+    std::optional<OffsetPosition> next;
+    std::optional<OffsetPosition> after_next;
+  };
+  Result<Around> lookup_around(Offset target, Position limit) const;
   // The greatest entry with position < `before`: where to step back to from an entry that lied.
   Result<std::optional<OffsetPosition>> lookup_position(Position before) const;
   // Every entry up to the first that does not ascend: what index.tsv shows. Reads the whole file.

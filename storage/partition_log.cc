@@ -266,32 +266,38 @@ LogDirFiles::Checkpointed PartitionLog::checkpointed() const {
   return files_->checkpointed(topic_partition_);
 }
 
-Offset PartitionLog::log_start(const Snapshot& snapshot) const {
-  const Offset base = snapshot.first_base_offset();
+Offset PartitionLog::log_start(const Reading& reading) const {
+  const Offset base = reading.snapshot->first_base_offset();
   if (!files_ || !checkpointed_) return base;
   return std::max(base, files_->log_start_offset(topic_partition_).value_or(base));
 }
 
-Result<Offset> PartitionLog::log_end(const Snapshot& snapshot) const {
-  if (snapshot.live().empty()) return log_start(snapshot);
-  ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(snapshot));
+Result<Offset> PartitionLog::log_end(const Reading& reading) const {
+  if (reading.live().empty()) return log_start(reading);
+  ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
   return tail.next_offset;
 }
 
 // Where a search in a segment ends. Of a sealed one that is its file's size: a torn tail is met
 // only by who comes to it.
-Result<Position> PartitionLog::search_limit(const Snapshot& snapshot, std::size_t index,
+Result<Position> PartitionLog::search_limit(const Reading& reading, std::size_t index,
                                             const Segment& segment) const {
-  if (snapshot.is_active(index)) {
-    ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(snapshot));
+  if (reading.is_active(index)) {
+    ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
     return tail.end;
   }
   ASSIGN_OR_RETURN(const FileInfo info, segment.log().info());
   return Position{info.size_bytes};
 }
 
-Result<SegmentTail> PartitionLog::active_tail(const Snapshot& snapshot) const {
-  const SegmentEntry& entry = snapshot.live().back();
+Result<SegmentTail> PartitionLog::active_tail(const Reading& reading) const {
+  if (!reading.tail) {
+    ASSIGN_OR_RETURN(reading.tail, look_at_active_tail(reading.live().back()));
+  }
+  return *reading.tail;
+}
+
+Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry) const {
   ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
   ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
   std::shared_ptr<const ActiveTail> known;
@@ -352,7 +358,9 @@ Result<SegmentTail> PartitionLog::sealed_tail(const SegmentEntry& entry) const {
 
 Result<SegmentTail> PartitionLog::tail(const SegmentEntry& entry) const {
   const auto current = snapshot();
-  if (!current->live().empty() && entry == current->live().back()) return active_tail(*current);
+  if (!current->live().empty() && entry == current->live().back()) {
+    return look_at_active_tail(entry);
+  }
   return sealed_tail(entry);
 }
 
@@ -363,10 +371,10 @@ Result<Position> PartitionLog::valid_end(const SegmentEntry& entry) const {
 
 Result<LogOffsets> PartitionLog::offsets() const {
   return retried([this]() -> Result<LogOffsets> {
-    const auto current = look_again();
+    const Reading current{look_again(), {}};
     LogOffsets offsets;
-    offsets.log_start_offset = log_start(*current);
-    ASSIGN_OR_RETURN(offsets.log_end_offset, log_end(*current));
+    offsets.log_start_offset = log_start(current);
+    ASSIGN_OR_RETURN(offsets.log_end_offset, log_end(current));
     if (offsets.log_start_offset > offsets.log_end_offset) {
       shared_.problems->add(
           {dir_->name_of(below("")), -1,

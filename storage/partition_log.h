@@ -145,6 +145,7 @@ class PartitionLog {
 
  private:
   struct Snapshot;
+  struct Reading;
   struct ActiveTail;
   enum class Damaged { kFail, kPassOver };
   enum class Caching { kUse, kNone };
@@ -164,29 +165,30 @@ class PartitionLog {
   static std::vector<Replaced> compare(const Snapshot& old, Snapshot& fresh);
 
   LogDirFiles::Checkpointed checkpointed() const;
-  Offset log_start(const Snapshot& snapshot) const;
-  Result<Offset> log_end(const Snapshot& snapshot) const;
-  Result<SegmentTail> active_tail(const Snapshot& snapshot) const;
+  Offset log_start(const Reading& reading) const;
+  Result<Offset> log_end(const Reading& reading) const;
+  Result<SegmentTail> active_tail(const Reading& reading) const;
+  Result<SegmentTail> look_at_active_tail(const SegmentEntry& entry) const;
   Result<SegmentTail> sealed_tail(const SegmentEntry& entry) const;
-  Result<Position> search_limit(const Snapshot& snapshot, std::size_t index,
+  Result<Position> search_limit(const Reading& reading, std::size_t index,
                                 const Segment& segment) const;
 
   // What stands at an offset, over segments: the first batch with last_offset >= target, or damage.
   struct Hit;
-  Result<Hit> locate(const Snapshot& snapshot, Offset target, Caching caching) const;
+  Result<Hit> locate(const Reading& reading, Offset target, Caching caching) const;
   Result<RecordLookup> find_once(Offset offset, Caching caching) const;
-  Result<RecordLookup> judge(const Snapshot& snapshot, Offset offset, const Hit& hit,
+  Result<RecordLookup> judge(const Reading& reading, Offset offset, const Hit& hit,
                              Caching caching) const;
   void report(const BatchPlace& place, const std::string& what) const;
-  Result<std::optional<Offset>> seek_once(const Snapshot& snapshot, Offset offset,
+  Result<std::optional<Offset>> seek_once(const Reading& reading, Offset offset,
                                           Damaged damaged) const;
-  Result<std::optional<Offset>> last_once(const Snapshot& snapshot) const;
-  Result<std::optional<Offset>> last_in(const Snapshot& snapshot, const BatchPlace& place) const;
+  Result<std::optional<Offset>> last_once(const Reading& reading) const;
+  Result<std::optional<Offset>> last_in(const Reading& reading, const BatchPlace& place) const;
   Result<TimeLookup> find_time_once(TimestampMs target) const;
-  Result<std::optional<Offset>> first_at_time(const Snapshot& snapshot, std::size_t index,
+  Result<std::optional<Offset>> first_at_time(const Reading& reading, std::size_t index,
                                               TimestampMs target, Offset from,
                                               std::optional<BatchPlace>& place) const;
-  Result<TimestampMs> largest_of(const Snapshot& snapshot, std::size_t index) const;
+  Result<TimestampMs> largest_of(const Reading& reading, std::size_t index) const;
   template <class Call>
   auto retried(const Call& call) const -> decltype(call());
 

@@ -18,7 +18,7 @@ std::string span_of(const CachedBatch& batch) {
 
 }  // namespace
 
-Result<PartitionLog::Hit> PartitionLog::locate(const Snapshot& snapshot, Offset target,
+Result<PartitionLog::Hit> PartitionLog::locate(const Reading& reading, Offset target,
                                                Caching caching) const {
   Hit hit;
   if (caching == Caching::kUse) {
@@ -30,11 +30,11 @@ Result<PartitionLog::Hit> PartitionLog::locate(const Snapshot& snapshot, Offset 
     }
   }
   const std::uint64_t forgets = shared_.batches->forgets();
-  std::size_t index = snapshot.floor(target);
-  if (index == snapshot.live().size()) index = 0;
-  for (; index < snapshot.live().size(); ++index) {
-    ASSIGN_OR_RETURN(const auto segment, this->segment(snapshot.live()[index]));
-    ASSIGN_OR_RETURN(const Position limit, search_limit(snapshot, index, *segment));
+  std::size_t index = reading.floor(target);
+  if (index == reading.live().size()) index = 0;
+  for (; index < reading.live().size(); ++index) {
+    ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[index]));
+    ASSIGN_OR_RETURN(const Position limit, search_limit(reading, index, *segment));
     ASSIGN_OR_RETURN(BatchSearch search, segment->search(target, limit, shared_.options.limits));
     if (search.outcome == BatchSearch::Outcome::kPastEnd) continue;
     hit.place = search.place;
@@ -50,10 +50,10 @@ Result<PartitionLog::Hit> PartitionLog::locate(const Snapshot& snapshot, Offset 
     hit.file = segment->log().name();
     hit.place.position = hit.damage.position;
     if (!hit.damage.next) {
-      if (snapshot.is_active(index)) {
-        ASSIGN_OR_RETURN(hit.damage.next, log_end(snapshot));
+      if (reading.is_active(index)) {
+        ASSIGN_OR_RETURN(hit.damage.next, log_end(reading));
       } else {
-        hit.damage.next = snapshot.live()[index + 1].base_offset;
+        hit.damage.next = reading.live()[index + 1].base_offset;
       }
     }
     return hit;
@@ -71,20 +71,20 @@ Result<RecordLookup> PartitionLog::find_afresh(Offset offset) const {
 
 Result<RecordLookup> PartitionLog::find_once(Offset offset, Caching caching) const {
   RecordLookup lookup;
-  auto current = snapshot();
-  const Offset start = log_start(*current);
+  Reading current{snapshot(), {}};
+  const Offset start = log_start(current);
   if (offset < start) {
     lookup.outcome = RecordLookup::Outcome::kBelowLogStart;
     lookup.reason =
         "offset " + number(offset) + " lies below the log start offset " + number(start);
-    ASSIGN_OR_RETURN(lookup.next, seek_once(*current, start, Damaged::kPassOver));
+    ASSIGN_OR_RETURN(lookup.next, seek_once(current, start, Damaged::kPassOver));
     return lookup;
   }
-  if (current->live().empty() || offset >= current->live().back().base_offset) {
-    ASSIGN_OR_RETURN(Offset end, log_end(*current));
+  if (current.live().empty() || offset >= current.live().back().base_offset) {
+    ASSIGN_OR_RETURN(Offset end, log_end(current));
     if (offset >= end) {  // unless the log was rolled since the directory was looked at
-      current = look_again();
-      ASSIGN_OR_RETURN(end, log_end(*current));
+      current = Reading{look_again(), {}};
+      ASSIGN_OR_RETURN(end, log_end(current));
     }
     if (offset >= end) {
       lookup.outcome = RecordLookup::Outcome::kPastLogEnd;
@@ -93,11 +93,11 @@ Result<RecordLookup> PartitionLog::find_once(Offset offset, Caching caching) con
       return lookup;
     }
   }
-  ASSIGN_OR_RETURN(const Hit hit, locate(*current, offset, caching));
-  return judge(*current, offset, hit, caching);
+  ASSIGN_OR_RETURN(const Hit hit, locate(current, offset, caching));
+  return judge(current, offset, hit, caching);
 }
 
-Result<RecordLookup> PartitionLog::judge(const Snapshot& snapshot, Offset offset, const Hit& hit,
+Result<RecordLookup> PartitionLog::judge(const Reading& reading, Offset offset, const Hit& hit,
                                          Caching caching) const {
   using Outcome = RecordLookup::Outcome;
   RecordLookup lookup;
@@ -151,7 +151,7 @@ Result<RecordLookup> PartitionLog::judge(const Snapshot& snapshot, Offset offset
     }
   }
   if (!lookup.next) {
-    ASSIGN_OR_RETURN(lookup.next, seek_once(snapshot, offset + 1, Damaged::kPassOver));
+    ASSIGN_OR_RETURN(lookup.next, seek_once(reading, offset + 1, Damaged::kPassOver));
   }
   return lookup;
 }
@@ -163,20 +163,20 @@ void PartitionLog::report(const BatchPlace& place, const std::string& what) cons
 
 Result<std::optional<Offset>> PartitionLog::seek(Offset offset) const {
   return retried([&]() -> Result<std::optional<Offset>> {
-    const auto current = snapshot();
-    ASSIGN_OR_RETURN(const auto found, seek_once(*current, offset, Damaged::kFail));
+    const Reading current{snapshot(), {}};
+    ASSIGN_OR_RETURN(const auto found, seek_once(current, offset, Damaged::kFail));
     if (found) return found;
-    const auto newer = look_again();
-    if (newer == current) return found;
-    return seek_once(*newer, offset, Damaged::kFail);
+    const Reading newer{look_again(), {}};
+    if (newer.snapshot == current.snapshot) return found;
+    return seek_once(newer, offset, Damaged::kFail);
   });
 }
 
-Result<std::optional<Offset>> PartitionLog::seek_once(const Snapshot& snapshot, Offset offset,
+Result<std::optional<Offset>> PartitionLog::seek_once(const Reading& reading, Offset offset,
                                                       Damaged damaged) const {
-  offset = std::max(offset, log_start(snapshot));
+  offset = std::max(offset, log_start(reading));
   while (true) {
-    ASSIGN_OR_RETURN(const Hit hit, locate(snapshot, offset, Caching::kUse));
+    ASSIGN_OR_RETURN(const Hit hit, locate(reading, offset, Caching::kUse));
     if (hit.kind == Hit::Kind::kNothing) return std::optional<Offset>();
     if (hit.kind == Hit::Kind::kDamaged) {
       if (damaged == Damaged::kFail) {
@@ -203,33 +203,32 @@ Result<std::optional<Offset>> PartitionLog::seek_once(const Snapshot& snapshot, 
 Result<std::optional<Offset>> PartitionLog::first_record() const { return seek(Offset{INT64_MIN}); }
 
 Result<std::optional<Offset>> PartitionLog::last_record() const {
-  return retried([this] { return last_once(*look_again()); });
+  return retried([this] { return last_once(Reading{look_again(), {}}); });
 }
 
-Result<std::optional<Offset>> PartitionLog::last_once(const Snapshot& snapshot) const {
-  const Offset start = log_start(snapshot);
-  for (std::size_t i = snapshot.live().size(); i-- > 0;) {
-    ASSIGN_OR_RETURN(const auto segment, this->segment(snapshot.live()[i]));
-    ASSIGN_OR_RETURN(const SegmentTail tail, snapshot.is_active(i)
-                                                 ? active_tail(snapshot)
-                                                 : sealed_tail(snapshot.live()[i]));
+Result<std::optional<Offset>> PartitionLog::last_once(const Reading& reading) const {
+  const Offset start = log_start(reading);
+  for (std::size_t i = reading.live().size(); i-- > 0;) {
+    ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[i]));
+    ASSIGN_OR_RETURN(const SegmentTail tail,
+                     reading.is_active(i) ? active_tail(reading) : sealed_tail(reading.live()[i]));
     ASSIGN_OR_RETURN(const auto place,
                      segment->last_batch_with_records(tail.end, shared_.options.show_control));
     if (place) {
       if (place->header.last_offset < start) break;
-      ASSIGN_OR_RETURN(const auto last, last_in(snapshot, *place));
+      ASSIGN_OR_RETURN(const auto last, last_in(reading, *place));
       if (last && *last >= start) return last;
       break;
     }
-    if (snapshot.live()[i].base_offset <= start) break;
+    if (reading.live()[i].base_offset <= start) break;
   }
   return std::optional<Offset>();
 }
 
 // The last record of a batch: it has one, as its header says.
-Result<std::optional<Offset>> PartitionLog::last_in(const Snapshot& snapshot,
+Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading,
                                                     const BatchPlace& place) const {
-  ASSIGN_OR_RETURN(const Hit hit, locate(snapshot, place.header.last_offset, Caching::kUse));
+  ASSIGN_OR_RETURN(const Hit hit, locate(reading, place.header.last_offset, Caching::kUse));
   if (hit.kind != Hit::Kind::kBatch || hit.place.position != place.position) {
     return fail(Errc::kCorrupt, hit.file + ": position " +
                                     std::to_string(hit.damage.position.value) + ": " +

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "storage/partition_log.h"
@@ -35,6 +37,16 @@ struct PartitionLog::ActiveTail {
   std::int64_t size_bytes = 0;
   std::int64_t mtime_ns = 0;
   SegmentTail tail;
+};
+
+// One call's view: a snapshot, and one end of the active segment for all of the call.
+struct PartitionLog::Reading {
+  std::shared_ptr<const Snapshot> snapshot;
+  mutable std::optional<SegmentTail> tail;
+
+  const std::vector<SegmentEntry>& live() const { return snapshot->live(); }
+  bool is_active(std::size_t index) const { return snapshot->is_active(index); }
+  std::size_t floor(Offset offset) const { return snapshot->floor(offset); }
 };
 
 // What a lookup came upon: the first batch with last_offset >= target, or damage in its place.

@@ -380,8 +380,9 @@ void RecordReader::seek(std::uint32_t record_position, std::int32_t ordinal) {
   previous_delta_ = -1;
 }
 
-Result<std::shared_ptr<const DecodedBatch>> DecodedBatch::decode(std::string entry,
+Result<std::shared_ptr<const DecodedBatch>> DecodedBatch::decode(OwnedBytes owned,
                                                                  const DecodeLimits& limits) {
+  const Bytes entry = owned.view();
   std::shared_ptr<DecodedBatch> batch(new DecodedBatch);
   BatchHeader& header = batch->header_;
   std::string why;
@@ -399,8 +400,8 @@ Result<std::shared_ptr<const DecodedBatch>> DecodedBatch::decode(std::string ent
 
   // Expanded in a buffer of the thread and then copied, so that a batch keeps no byte too many.
   thread_local std::string scratch;
-  batch->entry_ = std::move(entry);
-  ASSIGN_OR_RETURN(batch->first_, RecordReader::open(header, batch->entry_, scratch, limits));
+  batch->entry_ = std::move(owned);
+  ASSIGN_OR_RETURN(batch->first_, RecordReader::open(header, entry, scratch, limits));
   if (header.codec_id() != 0) {
     batch->scratch_.assign(batch->first_.section_);
     batch->first_.section_ = batch->scratch_;

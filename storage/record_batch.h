@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/batch_header.h"
+#include "storage/owned_bytes.h"
 #include "storage/record.h"
 #include "storage/result.h"
 #include "storage/units.h"
@@ -89,8 +90,12 @@ class DecodedBatch {
  public:
   // `entry`: one whole entry; its header is parsed and its CRC checked. kCorrupt names expected and
   // found.
-  static Result<std::shared_ptr<const DecodedBatch>> decode(std::string entry,
+  static Result<std::shared_ptr<const DecodedBatch>> decode(OwnedBytes entry,
                                                             const DecodeLimits& limits = {});
+  static Result<std::shared_ptr<const DecodedBatch>> decode(Bytes entry,
+                                                            const DecodeLimits& limits = {}) {
+    return decode(OwnedBytes(entry), limits);
+  }
 
   const BatchHeader& header() const { return header_; }
   RecordReader records() const { return first_; }  // a fresh cursor; views live as long as this
@@ -100,7 +105,7 @@ class DecodedBatch {
   DecodedBatch() = default;
 
   BatchHeader header_;
-  std::string entry_;
+  OwnedBytes entry_;
   std::string scratch_;
   RecordReader first_;
 };

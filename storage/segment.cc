@@ -75,7 +75,7 @@ Result<BatchPlace> Segment::find_batch(Offset target, Position valid_end) const 
 Result<std::shared_ptr<const DecodedBatch>> Segment::read_batch(const BatchPlace& place,
                                                                 const DecodeLimits& limits) const {
   LogWindow window(*log_, place.position + place.header.size_bytes);
-  ASSIGN_OR_RETURN(std::string entry, window.entry(place.position, place.header));
+  ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(place.position, place.header));
   auto batch = DecodedBatch::decode(std::move(entry), limits);
   if (batch) return batch;
   report(place.position, batch.error().what);

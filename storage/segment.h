@@ -135,7 +135,11 @@ class Segment {
           std::unique_ptr<const File> log, FileInfo info, std::shared_ptr<Problems> problems);
 
   bool plausible(const BatchHeader& header) const { return header.base_offset >= base_offset_; }
-  Result<Start> start_for(Offset target, LogWindow& window) const;
+  Result<OffsetIndex::Around> index_around(Offset target, Position limit) const;
+  Result<bool> found_at_once(const OffsetIndex::Around& around, Offset target, LogWindow& window,
+                             const DecodeLimits& limits, BatchSearch& search) const;
+  Result<Start> start_for(const OffsetIndex::Around& around, Offset target,
+                          LogWindow& window) const;
   Result<bool> may_begin_at(Position position, Offset target, LogWindow& window) const;
   Result<Start> earlier_start(const Start& start, int steps, Offset target,
                               LogWindow& window) const;

@@ -182,7 +182,7 @@ Result<Damage> Segment::describe(Position position, Position end,
 Result<Offset> Segment::first_offset_of(Position position, const BatchHeader& header,
                                         LogWindow& window) const {
   if (header.is_v2() || header.codec_id() == 0) return header.base_offset;
-  ASSIGN_OR_RETURN(std::string entry, window.entry(position, header));
+  ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(position, header));
   const auto batch = DecodedBatch::decode(std::move(entry));
   return batch ? (*batch)->records().first_offset() : header.base_offset;
 }
@@ -193,8 +193,9 @@ Result<std::string> Segment::what_is_wrong(Position position, LogWindow& window)
   ASSIGN_OR_RETURN(const Probe probe, window.probe(position, header, &why));
   switch (probe) {
     case Probe::kBatch: {
-      ASSIGN_OR_RETURN(const std::string entry, window.entry(position, header));
-      return "CRC expected " + hex(header.crc) + ", found " + hex(compute_batch_crc(header, entry));
+      ASSIGN_OR_RETURN(const OwnedBytes entry, window.take_entry(position, header));
+      return "CRC expected " + hex(header.crc) + ", found " +
+             hex(compute_batch_crc(header, entry.view()));
     }
     case Probe::kShort:
       return "expected a batch of " + std::to_string(header.size_bytes) + " bytes, found " +

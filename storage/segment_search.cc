@@ -14,6 +14,10 @@ namespace {
 constexpr int kSingleSteps = 4;
 constexpr int kMostSteps = 12;
 
+// Two index entries this far from each other have a large batch between them.
+constexpr std::int64_t kLeastLargeBytes = 8 << 10;
+constexpr std::int64_t kMostReadAtOnce = 1 << 20;
+
 std::size_t piece_bytes(Position valid_end) {
   return valid_end.value <= Segment::kScanBytes ? static_cast<std::size_t>(Segment::kScanBytes)
                                                 : LogWindow::kDefaultPieceBytes;
@@ -38,17 +42,53 @@ struct Segment::WalkEnd {
   }
 };
 
-Result<Segment::Start> Segment::start_for(Offset target, LogWindow& window) const {
-  const Start front{Position{0}, std::nullopt, true};
-  if (window.limit().value <= kScanBytes) return front;
+Result<OffsetIndex::Around> Segment::index_around(Offset target, Position limit) const {
+  OffsetIndex::Around nothing;
+  if (limit.value <= kScanBytes) return nothing;
   const OffsetIndex* const index = offset_index();
-  if (index == nullptr) return front;
-  const auto entry = index->lookup(target, window.limit());
-  if (!entry || !*entry) return front;  // an index that can't be read is as good as none
-  Start start{(*entry)->position, **entry, false};
+  if (index == nullptr) return nothing;
+  auto around = index->lookup_around(target, limit);
+  return around ? *around : nothing;  // an index that can't be read is as good as none
+}
+
+Result<Segment::Start> Segment::start_for(const OffsetIndex::Around& around, Offset target,
+                                          LogWindow& window) const {
+  if (!around.entry) return Start{Position{0}, std::nullopt, true};
+  const Start start{around.entry->position, around.entry, false};
   ASSIGN_OR_RETURN(const bool good, may_begin_at(start.position, target, window));
   if (good) return start;
   return earlier_start(start, 0, target, window);
+}
+
+// Where large batches have an entry each, the one behind the entry found (or that one, if it is the
+// target's) is read at once, whole. That it holds the target and bears its CRC is all there is to
+// know; else nothing was learned but a hint.
+Result<bool> Segment::found_at_once(const OffsetIndex::Around& around, Offset target,
+                                    LogWindow& window, const DecodeLimits& limits,
+                                    BatchSearch& search) const {
+  const bool at_entry = around.entry && around.entry->offset == target;
+  const auto& here = at_entry ? around.entry : around.next;
+  const auto& behind = at_entry ? around.next : around.after_next;
+  if (!here || !behind) return false;
+  const std::int64_t distance = behind->position - here->position;
+  if (distance < kLeastLargeBytes || distance > kMostReadAtOnce) return false;
+  window.expect(static_cast<std::size_t>(distance));
+  BatchHeader header;
+  ASSIGN_OR_RETURN(const Probe probe, window.probe(here->position, header, nullptr));
+  if (probe != Probe::kBatch || !plausible(header) || !header.is_v2() ||
+      header.base_offset > target || header.last_offset < target || header.size_bytes > distance) {
+    return false;
+  }
+  ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(here->position, header));
+  auto batch = DecodedBatch::decode(std::move(entry), limits);
+  if (!batch) return false;
+  search.outcome = BatchSearch::Outcome::kFound;
+  search.batch = std::move(*batch);
+  search.place.header = header;
+  search.place.position = here->position;
+  search.place.index_entry = around.entry;
+  search.place.batches_scanned = 1;
+  return true;
 }
 
 Result<bool> Segment::may_begin_at(Position position, Offset target, LogWindow& window) const {
@@ -109,7 +149,7 @@ Result<std::optional<Position>> Segment::judge(WalkEnd& end, Offset target, LogW
                                                BatchSearch& search) const {
   using Odd = std::optional<Position>;
   if (end.probe == Probe::kBatch) {
-    ASSIGN_OR_RETURN(std::string entry, window.entry(end.position, end.header));
+    ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(end.position, end.header));
     search.place.header = end.header;
     search.place.position = end.position;
     auto batch = DecodedBatch::decode(std::move(entry), limits);
@@ -146,7 +186,10 @@ Result<BatchSearch> Segment::search(Offset target, Position valid_end,
   LogWindow window(*log_, valid_end, piece_bytes(valid_end));
   BatchSearch search;
   search.place.segment_base_offset = base_offset_;
-  ASSIGN_OR_RETURN(Start start, start_for(target, window));
+  ASSIGN_OR_RETURN(const OffsetIndex::Around around, index_around(target, valid_end));
+  ASSIGN_OR_RETURN(const bool done, found_at_once(around, target, window, limits, search));
+  if (done) return search;
+  ASSIGN_OR_RETURN(Start start, start_for(around, target, window));
   std::optional<Offset> expected_offset;  // at `start`, if it stands behind damage
   for (int steps = 0;;) {
     ASSIGN_OR_RETURN(WalkEnd end, walk(start, target, window));

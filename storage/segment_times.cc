@@ -76,7 +76,8 @@ Result<BatchPlace> Segment::find_batch_by_time(TimestampMs target, Offset from,
                                                Position valid_end) const {
   LogWindow window(*log_, valid_end);
   // Behind the batch that holds `from`, and behind what is proven to be older.
-  ASSIGN_OR_RETURN(Start start, start_for(from, window));
+  ASSIGN_OR_RETURN(const OffsetIndex::Around around, index_around(from, valid_end));
+  ASSIGN_OR_RETURN(Start start, start_for(around, from, window));
   for (int steps = 0; true; ++steps) {
     ASSIGN_OR_RETURN(const bool trusted, is_trusted(start, window));
     if (trusted) break;
