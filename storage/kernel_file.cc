@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "storage/file_info.h"
 #include "storage/page_window.h"
@@ -22,6 +23,12 @@ constexpr Position kLastPosition{std::numeric_limits<std::int64_t>::max() - (1 <
 
 // Larger parts are looked at window by window.
 constexpr std::size_t kMostWindowPages = 1024;
+
+ssize_t pread_with(int fd, std::span<char> buffer, Position position, int rwf_flags) {
+  if (rwf_flags == 0) return ::pread(fd, buffer.data(), buffer.size(), position.value);
+  const iovec to{buffer.data(), buffer.size()};
+  return ::preadv2(fd, &to, 1, position.value, rwf_flags);
+}
 
 std::int64_t size_of(int fd) {
   struct stat st {};
@@ -251,9 +258,7 @@ Result<void> KernelFile::fill_by_pread(std::span<Gap> gaps, int rwf_flags) const
     gap.bytes_read = 0;
     while (gap.bytes_read < gap.buffer.size()) {
       const auto here = gap.position + static_cast<std::int64_t>(gap.bytes_read);
-      const auto rest = gap.buffer.subspan(gap.bytes_read);
-      const iovec to{rest.data(), rest.size()};
-      const ssize_t got = ::preadv2(fd(), &to, 1, here.value, rwf_flags);
+      const ssize_t got = pread_with(fd(), gap.buffer.subspan(gap.bytes_read), here, rwf_flags);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return read_failed(errno, here);
       if (got == 0) break;

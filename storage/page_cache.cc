@@ -90,8 +90,8 @@ std::optional<std::size_t> count_cached(int fd, PageRange range) {
     const CachestatRange wanted{static_cast<std::uint64_t>(range.from.value), range.bytes()};
     Cachestat found{};
     if (::syscall(kCachestat, fd, &wanted, &found, 0) == 0) return found.cached;
-    if (errno != ENOSYS) return std::nullopt;
-    has_cachestat.store(false, std::memory_order_relaxed);
+    // Other refusals may be a seccomp profile's, or this file's own: the window knows.
+    if (errno == ENOSYS) has_cachestat.store(false, std::memory_order_relaxed);
   }
   return count_by_window(fd, range);
 }

@@ -10,10 +10,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "storage/beneath.h"
+#include "tests/support/refused_syscall.h"
 #include "tests/support/temp_dir.h"
 
 namespace offsetfs::storage {
@@ -196,6 +198,21 @@ TEST_F(SourceDirTest, TheSourceItselfMayBeALink) {
   EXPECT_EQ((*dir)->real_path(), temp_ / "real");
   EXPECT_EQ((*dir)->name_of("file"), temp_ / "link/file");
   EXPECT_EQ((*dir)->read_whole("file", 10).value(), "x");
+}
+
+TEST_F(SourceDirTest, WhereOpenat2IsRefusedNothingChanges) {
+  temp_.write("orders-0/a.log", "x");
+  link("orders-0", "link");
+  for (const int refusal : {ENOSYS, EPERM}) {
+    EXPECT_TRUE(tests::holds_where_refused(SYS_openat2, refusal, [&] {
+      const auto dir = open();
+      EXPECT_EQ(dir->read_whole("orders-0/a.log", 10).value(), "x");
+      EXPECT_EQ(dir->info("orders-0/a.log").value().size_bytes, 1);
+      EXPECT_EQ(dir->open_file("link/a.log").error().sys_errno, ELOOP);
+      EXPECT_EQ(dir->open_file("none/a.log").error().code, Errc::kNotFound);
+      return !HasFailure();
+    })) << refusal;
+  }
 }
 
 // Where openat2 is refused the walk by steps must decide every case alike.

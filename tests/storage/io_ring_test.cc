@@ -6,9 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "storage/file.h"
 #include "storage/unique_fd.h"
+#include "tests/support/refused_syscall.h"
 #include "tests/support/temp_dir.h"
 
 namespace offsetfs::storage {
@@ -92,6 +95,57 @@ TEST(IoRingTest, ARefusalSaysWhy) {
   ASSERT_FALSE(ring);
   EXPECT_EQ(ring.error().sys_errno, EMFILE);
   EXPECT_THAT(ring.error().what, HasSubstr("io_uring: no file descriptors left"));
+}
+
+TEST(IoRingTest, WhereTheKernelForbidsItReadsGoOnByPread) {
+  const tests::TempDir temp;
+  temp.write("a", "abc");
+  struct Row {
+    int sys_errno;
+    const char* why;
+  };
+  for (const auto& [sys_errno, why] :
+       std::initializer_list<Row>{{EPERM, "kernel.io_uring_disabled or a seccomp profile"},
+                                  {ENOSYS, "this kernel has none, or a seccomp profile hides it"},
+                                  {ENOMEM, "RLIMIT_MEMLOCK"}}) {
+    EXPECT_TRUE(tests::holds_where_refused(__NR_io_uring_setup, sys_errno, [&, what = why] {
+      for (const auto choice : {IoChoice::kAuto, IoChoice::kRing}) {
+        std::string refusal;
+        const auto io = make_io_backend(choice, &refusal);
+        std::array<char, 10> buffer;
+        const auto file = io->adopt(::open((temp / "a").c_str(), O_RDONLY), "a");
+        EXPECT_STREQ(io->kind(), "pread");
+        EXPECT_THAT(refusal, HasSubstr(what));
+        EXPECT_EQ(file->read_at(Position{0}, buffer).value(), 3);
+      }
+      return !testing::Test::HasFailure();
+    })) << sys_errno;
+  }
+  std::string refusal = "old";
+  EXPECT_STREQ(make_io_backend(IoChoice::kAuto, &refusal)->kind(), "io_uring");
+  EXPECT_EQ(refusal, "");
+  EXPECT_STREQ(make_io_backend(IoChoice::kPread, &refusal)->kind(), "pread");
+}
+
+// A ring that breaks in the mount's life: io_uring_enter fails, and the reads are done all the
+// same.
+TEST(IoRingTest, ARingThatFailsLaterCostsNoRead) {
+  const tests::TempDir temp;
+  temp.write("a", std::string(100'000, 'x'));
+  EXPECT_TRUE(tests::holds_where_refused(__NR_io_uring_enter, ENOMEM, [&] {
+    const auto io = make_io_backend(IoChoice::kRing, nullptr);
+    EXPECT_STREQ(io->kind(), "io_uring");
+    const UniqueFd fd(::open((temp / "a").c_str(), O_RDONLY));
+    ::fsync(fd.get());
+    for (int i = 0; i < 40; ++i) {  // more often than there are rings
+      ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+      std::string buffer(100'001, '\0');
+      const auto file = io->adopt(::open((temp / "a").c_str(), O_RDONLY), "a");
+      EXPECT_EQ(file->read_at(Position{0}, buffer).value(), 100'000);
+      EXPECT_EQ(buffer.find_first_not_of('x'), 100'000);
+    }
+    return !testing::Test::HasFailure();
+  }));
 }
 
 TEST(IoRingPoolTest, IsBoundedAndKeepsWhatItMade) {
