@@ -72,8 +72,9 @@ class Walk : private BigLines {
 
   Result<void> walk_batch(BatchWindow& window) {
     constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
-    // In the middle of a batch the rest of it is probably in the cache: look at the header alone.
-    const std::size_t first_guess = in_middle() ? kHeader : guess();
+    // In the middle of a big batch, the rest of it is probably decoded already: look at the header
+    // alone.
+    const std::size_t first_guess = in_middle() && !ends_inside() ? kHeader : guess();
     ASSIGN_OR_RETURN(const Bytes front, window.bytes_at(position_, kHeader, first_guess));
     BatchHeader header;
     std::string why;
