@@ -200,7 +200,8 @@ Result<Streams::Size> Streams::segment_size(const Node& node, const Log& log,
   ASSIGN_OR_RETURN(const Parts::Found found, parts_->find(node, log, entry));
   if (!found.living && found.sealed_bytes) return Size{*found.sealed_bytes, true};
   const auto known = found.stream ? found.stream->known() : std::nullopt;
-  if (known && known->damaged) return Size{known->size_bytes, true};
+  if (known && (known->damaged || known->log_bytes == found.end.value))
+    return Size{known->size_bytes, true};
   if (known && found.end.value - known->log_bytes <= kLittleBytes) {
     const WholeSegment whole(log, entry, found.segment, found.end, found.living);
     ASSIGN_OR_RETURN(const SegmentStream::State state,

@@ -1,0 +1,462 @@
+#include "fs/streams.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/segment_files.h"
+#include "tests/fs/one_partition.h"
+#include "tests/support/log_builder.h"
+#include "tests/support/random_log.h"
+#include "tests/support/temp_dir.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::Errc;
+using storage::Offset;
+using storage::TimestampMs;
+using testing::HasSubstr;
+using tests::LogBuilder;
+using tests::OnePartition;
+using tests::TempDir;
+using tests::TestRecord;
+
+Node node_of(NodeKind kind, Form form = Form::kValues) {
+  Node node;
+  node.kind = kind;
+  node.form = form;
+  return node;
+}
+
+class StreamsTest : public testing::Test {
+ protected:
+  void open_log(const std::string& dir) { one_.emplace(dir); }
+
+  Streams& streams() {
+    if (!streams_) streams_ = std::make_unique<Streams>(options_, one_->source->problems());
+    return *streams_;
+  }
+
+  storage::SegmentEntry segment(std::size_t i) const { return one_->view->log->segments()->at(i); }
+
+  std::unique_ptr<StreamFile> open_segment(std::size_t i,
+                                           Node node = node_of(NodeKind::kSegmentStream)) {
+    node.number = segment(i).base_offset.value;
+    auto file = streams().open_segment(node, one_->view->log, segment(i), one_->view->context);
+    EXPECT_TRUE(file) << file.error().what;
+    return file ? std::move(*file) : nullptr;
+  }
+
+  Streams::Size segment_size(std::size_t i, Node node = node_of(NodeKind::kSegmentStream)) {
+    node.number = segment(i).base_offset.value;
+    auto size = streams().segment_size(node, one_->view->log, segment(i), one_->view->context);
+    EXPECT_TRUE(size);
+    return size ? *size : Streams::Size{};
+  }
+
+  storage::Result<std::unique_ptr<StreamFile>> try_range(const RecordRange& range,
+                                                         Form form = Form::kValues) {
+    return streams().open_range(node_of(NodeKind::kRange, form), one_->view->log, range,
+                                one_->view->context);
+  }
+  std::unique_ptr<StreamFile> open_range(const RecordRange& range, Form form = Form::kValues) {
+    auto file = try_range(range, form);
+    EXPECT_TRUE(file) << file.error().what;
+    return file ? std::move(*file) : nullptr;
+  }
+  static RecordRange offsets(std::int64_t from, std::int64_t to) {
+    RecordRange range;
+    range.from = Offset{from};
+    range.to = Offset{to};
+    return range;
+  }
+
+  static std::string read(const StreamFile& file, std::uint64_t position, std::size_t size) {
+    std::string buffer;
+    const auto bytes = file.read(position, size, buffer);
+    EXPECT_TRUE(bytes) << bytes.error().what;
+    return bytes ? std::string(*bytes) : std::string();
+  }
+  // To the end, or to the error.
+  static std::string read_all(const StreamFile& file, std::size_t block = 50,
+                              std::optional<Errc>* error = nullptr) {
+    std::string all;
+    std::string buffer;
+    for (;;) {
+      const auto bytes = file.read(all.size(), block, buffer);
+      if (!bytes) {
+        EXPECT_NE(error, nullptr) << bytes.error().what;
+        if (error != nullptr) *error = bytes.error().code;
+        return all;
+      }
+      if (bytes->empty()) return all;
+      all += *bytes;
+    }
+  }
+
+  TempDir temp_;
+  const std::string dir_ = temp_ / "orders-3";
+  std::optional<OnePartition> one_;
+  Streams::Options options_;
+  std::unique_ptr<Streams> streams_;
+};
+
+// a b c | d e f | g h, with markers and gaps between.
+class ThreeSegmentsTest : public StreamsTest {
+ protected:
+  ThreeSegmentsTest() {
+    builder_.batch({"a", "b"})
+        .batch({"c"})
+        .roll()
+        .producer(7)
+        .transactional_batch({"d"})
+        .commit(7)
+        .producer(-1)
+        .emptied_batch(3)
+        .batch({"e", "f"})
+        .roll()
+        .offset(20)
+        .batch({"g", "h"})
+        .build();
+    open_log(dir_);
+  }
+  LogBuilder builder_{dir_};
+};
+
+TEST_F(ThreeSegmentsTest, SegmentStreamHoldsTheSegmentsRecordsWithoutMarkers) {
+  EXPECT_EQ(read_all(*open_segment(0)), "a\nb\nc\n");
+  EXPECT_EQ(read_all(*open_segment(1)), "d\ne\nf\n");
+  EXPECT_EQ(open_segment(1)->size_bytes(), 6);
+}
+
+TEST_F(ThreeSegmentsTest, ControlRecordsAreShownWhereAskedFor) {
+  options_.show_control = true;
+  EXPECT_EQ(open_segment(1)->size_bytes().value(), 6 + 6 + 1);  // the marker's value has 6 bytes
+}
+
+TEST_F(ThreeSegmentsTest, RangeOverSeveralSegmentsHasItsExactSizeAtTheOpen) {
+  const auto file = open_range(offsets(1, 21));
+  EXPECT_EQ(file->size_bytes(), 12);
+  EXPECT_FALSE(file->flags().direct_io);
+  EXPECT_EQ(read_all(*file, 5), "b\nc\nd\ne\nf\ng\n");
+  EXPECT_EQ(read(*file, 4, 3), "d\ne");
+}
+
+TEST_F(ThreeSegmentsTest, RangeIsClippedToTheLogAndMayBeNothing) {
+  EXPECT_EQ(read_all(*open_range(offsets(0, 1000))), "a\nb\nc\nd\ne\nf\ng\nh\n");
+  EXPECT_EQ(try_range(offsets(22, 30)).error().code, Errc::kNotFound);
+  EXPECT_EQ(try_range(offsets(5, 5)).error().code, Errc::kNotFound);
+  const auto gap = open_range(offsets(12, 18));
+  EXPECT_EQ(gap->size_bytes(), 0);
+  EXPECT_EQ(read_all(*gap), "");
+}
+
+TEST_F(ThreeSegmentsTest, HeadLineStandsBeforeWhateverIsLeft) {
+  const std::string tsv = read_all(*open_range(offsets(21, 22), Form::kTsv));
+  EXPECT_EQ(tsv.find("offset\t"), 0U);
+  EXPECT_THAT(tsv, HasSubstr("\n21\t"));
+  EXPECT_EQ(read_all(*open_range(offsets(12, 18), Form::kTsv)), tsv.substr(0, tsv.find('\n') + 1));
+}
+
+TEST_F(ThreeSegmentsTest, StreamOverMuchHasNoSizeAndIsReadAsItIsMade) {
+  options_.measured_range_bytes = 100;
+  const auto file = open_range(offsets(0, 1000));
+  EXPECT_EQ(file->size_bytes(), std::nullopt);
+  EXPECT_TRUE(file->flags().direct_io);
+  EXPECT_EQ(streams().counters().scans, 0U);
+  EXPECT_EQ(read_all(*file, 3), "a\nb\nc\nd\ne\nf\ng\nh\n");
+  EXPECT_EQ(read(*file, 3, 4), "\nc\nd");
+  EXPECT_EQ(read(*open_range(offsets(0, 1000)), 12, 100), "g\nh\n");
+}
+
+TEST_F(ThreeSegmentsTest, StreamOfOneSegmentHasASizeHoweverLarge) {
+  options_.measured_range_bytes = 1;
+  EXPECT_EQ(open_range(offsets(0, 2))->size_bytes(), 4);
+}
+
+TEST_F(ThreeSegmentsTest, OpenStreamIsFrozenAndAnotherOpenSeesMore) {
+  const auto range = open_range(offsets(20, INT64_MAX));
+  const auto segment = open_segment(2);
+  builder_.batch({"i"}).build();
+  EXPECT_EQ(read_all(*range), "g\nh\n");
+  EXPECT_EQ(read_all(*segment), "g\nh\ni\n");  // a segment's stream is followed
+  EXPECT_EQ(segment_size(2).bytes, 6);
+  EXPECT_EQ(read_all(*open_range(offsets(20, INT64_MAX))), "g\nh\ni\n");
+}
+
+TEST_F(ThreeSegmentsTest, RangeWithMovingEndsIsReadPastTheKernelsCache) {
+  RecordRange range = offsets(0, 3);
+  range.moving = true;
+  EXPECT_TRUE(open_range(range)->flags().direct_io);
+}
+
+TEST_F(ThreeSegmentsTest, StatNeverScansAndIsExactAfterTheOpen) {
+  const Streams::Size before = segment_size(1);
+  EXPECT_FALSE(before.exact);
+  EXPECT_GE(before.bytes, 6);
+  EXPECT_EQ(streams().counters().scans, 0U);
+  open_segment(1);
+  const Streams::Size after = segment_size(1);
+  EXPECT_TRUE(after.exact);
+  EXPECT_EQ(after.bytes, 6);
+  EXPECT_FALSE(segment_size(1, node_of(NodeKind::kSegmentStream, Form::kJsonl)).exact);
+}
+
+TEST_F(ThreeSegmentsTest, SecondOpenScansNothingAndKeepsTheKernelsCache) {
+  EXPECT_FALSE(open_segment(1)->flags().keep_cache);
+  const auto scans = streams().counters().scans;
+  EXPECT_TRUE(open_segment(1)->flags().keep_cache);
+  EXPECT_EQ(streams().counters().scans, scans);
+}
+
+void remove_segment(const std::string& dir, std::int64_t base_offset) {
+  for (const char* extension : {".log", ".index", ".timeindex", ".txnindex"})
+    std::filesystem::remove(dir + "/" + storage::segment_base_name(Offset{base_offset}) +
+                            extension);
+}
+
+TEST_F(ThreeSegmentsTest, SegmentThatIsOpenOutlivesItsDeletion) {
+  const auto file = open_segment(0);
+  remove_segment(dir_, 0);
+  one_->view->log->refresh();
+  EXPECT_EQ(read_all(*file), "a\nb\nc\n");
+}
+
+TEST_F(ThreeSegmentsTest, StreamEndsHonestlyWhereRetentionWasFaster) {
+  options_.measured_range_bytes = 100;
+  const auto file = open_range(offsets(0, 1000));
+  EXPECT_EQ(read(*file, 0, 6), "a\nb\nc\n");
+  std::string buffer;
+  remove_segment(dir_, segment(1).base_offset.value);
+  one_->source->refresh();
+  one_->view->log->refresh();
+  // The cache of open segments still has it, or it is gone: never anything else in its place.
+  const auto bytes = file->read(6, 100, buffer);
+  if (bytes) {
+    EXPECT_EQ(*bytes, "d\ne\nf\ng\nh\n");
+  } else {
+    EXPECT_EQ(bytes.error().code, Errc::kOutOfRange);
+  }
+}
+
+TEST_F(StreamsTest, TimeRangeTakesRecordsByTheirTimeAndInOffsetOrder) {
+  constexpr std::int64_t kT = LogBuilder::kFirstTime;
+  LogBuilder(dir_)
+      .batch({TestRecord("late").at_time(kT + 500), TestRecord("early").at_time(kT + 10)})
+      .batch({TestRecord("old").at_time(kT - 1000)})
+      .roll()
+      .batch({TestRecord("timeless").at_time(-1), TestRecord("in").at_time(kT + 99)})
+      .roll()
+      .batch({TestRecord("edge").at_time(kT + 100), TestRecord("at").at_time(kT)})
+      .append_time()
+      .clock(kT + 50)
+      .batch({"appended"})
+      .build();
+  open_log(dir_);
+  RecordRange range;
+  range.from_time = TimestampMs{kT};
+  range.to_time = TimestampMs{kT + 100};
+  for (const std::int64_t limit : {1 << 20, 10}) {
+    streams_.reset();
+    options_.measured_range_bytes = limit;
+    EXPECT_EQ(read_all(*open_range(range)), "early\nin\nat\nappended\n");
+  }
+}
+
+class DamagedSegmentTest : public StreamsTest {
+ protected:
+  // a b | c d (damaged) | e f, and another segment.
+  DamagedSegmentTest() {
+    LogBuilder builder(dir_);
+    builder.batch({"a", "b"}).batch({"c", "d"}).batch({"e", "f"});
+    damage_ = builder.positions()[1];
+    builder.flip_byte(builder.positions()[2] - 2).roll().batch({"g"}).build();
+    open_log(dir_);
+  }
+  void expect_one_problem() const {
+    const auto problems = one_->source->problems().list();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].position, damage_);
+    EXPECT_THAT(problems[0].what, HasSubstr("CRC"));
+    EXPECT_THAT(problems[0].what, HasSubstr("go on from offset 4"));
+  }
+  std::int64_t damage_ = 0;
+};
+
+TEST_F(DamagedSegmentTest, StreamGivesEveryByteBeforeTheDamageThenTheError) {
+  const auto file = open_segment(0);
+  EXPECT_TRUE(file->flags().direct_io);
+  EXPECT_EQ(file->size_bytes(), 4);
+  std::optional<Errc> error;
+  EXPECT_EQ(read_all(*file, 100, &error), "a\nb\n");
+  EXPECT_EQ(error, Errc::kCorrupt);
+  expect_one_problem();
+}
+
+TEST_F(DamagedSegmentTest, RangeGivesEveryByteBeforeTheDamageMeasuredOrNot) {
+  for (const std::int64_t limit : {1 << 20, 10}) {
+    streams_.reset();
+    options_.measured_range_bytes = limit;
+    const auto file = open_range(offsets(1, 100));
+    EXPECT_TRUE(file->flags().direct_io);
+    std::optional<Errc> error;
+    EXPECT_EQ(read_all(*file, 100, &error), "b\n");
+    EXPECT_EQ(error, Errc::kCorrupt);
+  }
+  expect_one_problem();
+}
+
+TEST_F(DamagedSegmentTest, RangeFromBehindTheDamageGoesOn) {
+  EXPECT_EQ(read_all(*open_range(offsets(4, 100))), "e\nf\ng\n");
+}
+
+TEST_F(DamagedSegmentTest, TableOfBatchesShowsTheBadOneAndGoesOn) {
+  const auto file = open_segment(0, node_of(NodeKind::kSegmentBatches, Form::kRaw));
+  EXPECT_FALSE(file->flags().direct_io);
+  const std::string lines = read_all(*file, 70);
+  EXPECT_EQ(static_cast<std::size_t>(*file->size_bytes()), lines.size());
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
+  EXPECT_THAT(lines, HasSubstr("\"base_offset\":4"));
+  EXPECT_THAT(lines, HasSubstr("\"crc_valid\":false"));
+}
+
+TEST_F(StreamsTest, TableOfBatchesSpansWhatHasNoBatches) {
+  LogBuilder builder(dir_);
+  builder.batch({"a"}).batch({"b"}).batch({"c"});
+  // A length that can't be: only a search finds where batches begin again.
+  builder.flip_byte(builder.positions()[1] + 8, 0x80).roll().build();
+  open_log(dir_);
+  const auto file = open_segment(0, node_of(NodeKind::kSegmentBatches, Form::kRaw));
+  const std::string lines = read_all(*file, 33);
+  EXPECT_EQ(static_cast<std::size_t>(*file->size_bytes()), lines.size());
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
+  EXPECT_THAT(lines, HasSubstr("\"damage\":"));
+  EXPECT_THAT(lines, HasSubstr("\"base_offset\":2"));
+}
+
+TEST_F(StreamsTest, BatchesGoodByTheirCrcButNotInsideAreDamageToo) {
+  LogBuilder builder(dir_);
+  builder.batch({"a"});
+  std::string bad = builder.log();
+  // The record claims to be longer than the batch.
+  bad[61] = 0x7e;
+  storage::BatchHeader header;
+  storage::parse_batch_header(bad, header, nullptr);
+  const std::uint32_t crc = storage::compute_batch_crc(header, bad);
+  for (int i = 0; i < 4; ++i)
+    bad[17 + static_cast<std::size_t>(i)] = static_cast<char>(crc >> (24 - 8 * i));
+  bad[7] = 1;  // base offset
+  builder.raw(bad).batch({"c"}).roll().build();
+  open_log(dir_);
+  std::optional<Errc> error;
+  EXPECT_EQ(read_all(*open_segment(0), 100, &error), "a\n");
+  EXPECT_EQ(error, Errc::kCorrupt);
+  const auto problems = one_->source->problems().list();
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(problems[0].what, HasSubstr("go on from offset 2"));
+}
+
+TEST_F(StreamsTest, EmptySegmentIsAnEmptyStream) {
+  LogBuilder(dir_).batch({"a"}).roll().build();
+  open_log(dir_);
+  EXPECT_EQ(segment_size(1).bytes, 0);
+  EXPECT_TRUE(segment_size(1).exact);
+  EXPECT_EQ(open_segment(1)->size_bytes(), 0);
+}
+
+TEST_F(StreamsTest, EstimatesOfUncompressedLogsAreNeverBelowTheTruth) {
+  LogBuilder(dir_)
+      .fill(50, 40, 100)
+      .batch({tests::keyed("k", ""), tests::tombstone("t")})
+      .roll()
+      .build();
+  open_log(dir_);
+  for (const Form form : {Form::kValues, Form::kKeys, Form::kTsv, Form::kJsonl}) {
+    const Node node = node_of(NodeKind::kSegmentStream, form);
+    const std::int64_t estimate = segment_size(0, node).bytes;
+    EXPECT_GE(estimate, *open_segment(0, node)->size_bytes()) << static_cast<int>(form);
+  }
+  const Node batches = node_of(NodeKind::kSegmentBatches, Form::kRaw);
+  EXPECT_GE(segment_size(0, batches).bytes, *open_segment(0, batches)->size_bytes());
+}
+
+TEST_F(StreamsTest, ResumePointsStayWithinTheirBudgetHoweverManyStreamsAreOpen) {
+  LogBuilder builder(dir_);
+  for (int i = 0; i < 20; ++i) builder.fill(300, 20, 500).roll();
+  builder.build();
+  open_log(dir_);
+  options_.resume_points_bytes = 20'000;
+  std::vector<std::unique_ptr<StreamFile>> files;
+  for (std::size_t i = 0; i < 20; ++i) {
+    files.push_back(open_segment(i));
+    files.push_back(open_segment(i, node_of(NodeKind::kSegmentStream, Form::kJsonl)));
+  }
+  // A stream's own size, and the few points that no one gives up.
+  EXPECT_LE(streams().counters().resume_points_bytes, 40 * 2600U);
+  const std::string last =
+      read(*files[0], static_cast<std::uint64_t>(*files[0]->size_bytes()) - 501, 600);
+  EXPECT_EQ(last.size(), 501U);
+  files.clear();
+  open_segment(0);
+  EXPECT_EQ(read_all(*open_segment(5), 1 << 20).size(), 300U * 20 * 501);
+}
+
+class SeededStreamsTest : public StreamsTest, public testing::WithParamInterface<std::uint64_t> {
+ protected:
+  void SetUp() override { RecordProperty("seed", std::to_string(GetParam())); }
+  std::mt19937_64 random_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, SeededStreamsTest, testing::Range<std::uint64_t>(1, 9),
+                         [](const auto& seed) { return "seed" + std::to_string(seed.param); });
+
+TEST_P(SeededStreamsTest, RangesOfRandomLogsAreSlicesOfTheirRecords) {
+  std::vector<tests::PlainRecord> records;
+  Offset next{static_cast<std::int64_t>(random_() % 1000)};
+  const Offset first = next;
+  for (int i = 0; i < 5; ++i) {
+    const auto log = tests::make_random_log(random_, 1 + random_() % 60, next);
+    temp_.write("orders-3/" + storage::segment_base_name(next) + ".log", log.bytes);
+    records.insert(records.end(), log.records.begin(), log.records.end());
+    next = log.next_offset;
+  }
+  open_log(dir_);
+  for (int round = 0; round < 20; ++round) {
+    streams_.reset();
+    options_.measured_range_bytes = round % 2 == 0 ? 64 << 20 : 0;
+    const std::int64_t span = next - first;
+    std::int64_t from = first.value + static_cast<std::int64_t>(random_()) % span;
+    std::int64_t to = first.value + static_cast<std::int64_t>(random_()) % span;
+    if (from > to) std::swap(from, to);
+    std::string expected;
+    for (const tests::PlainRecord& record : records) {
+      if (record.offset.value < from || record.offset.value > to || record.control) continue;
+      expected += record.value.value_or("") + "\n";
+    }
+    auto opened = try_range(offsets(from, to + 1));
+    if (to < first.value) continue;
+    ASSERT_TRUE(opened) << opened.error().what;
+    const StreamFile& file = **opened;
+    if (file.size_bytes()) {
+      ASSERT_EQ(*file.size_bytes(), static_cast<std::int64_t>(expected.size()));
+    }
+    for (int i = 0; i < 10; ++i) {
+      const std::size_t position = random_() % (expected.size() + 5);
+      const std::size_t size = random_() % 20'000;
+      std::string want;
+      if (position < expected.size()) want = expected.substr(position, size);
+      ASSERT_TRUE(read(file, position, size) == want) << from << ".." << to << " at " << position;
+    }
+    ASSERT_TRUE(read_all(file, 1 + random_() % 100'000) == expected);
+  }
+}
+
+}  // namespace
+}  // namespace offsetfs::fs
