@@ -1,5 +1,6 @@
 #include "fs/record_files.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -68,7 +69,9 @@ NodeFacts plain_record_facts(const PartitionView& view, const storage::Record& r
   facts.access = view.access.of_segment(segment_base_offset);
   facts.size_bytes = static_cast<std::int64_t>(record.value.value_or(Bytes{}).size());
   facts.mtime = mtime_of(view, record, header, segment_base_offset);
-  facts.attr_timeout = facts.entry_timeout = timeout_of(view, record.offset);
+  facts.attr_timeout = timeout_of(view, record.offset);
+  // What it holds never changes, but that it is there: retention and compaction take records away.
+  facts.entry_timeout = std::min(facts.attr_timeout, kBriefly);
   return facts;
 }
 

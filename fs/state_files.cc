@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/names.h"
 #include "fs/producer_table.h"
 #include "storage/leader_epochs.h"
 #include "storage/log_cursor.h"
@@ -109,15 +110,24 @@ Text record_count(const PartitionView& view, bool show_control, const std::stop_
   }
 }
 
-}  // namespace
-
-bool is_long(StateFile file) {
+bool is_walk(StateFile file) {
   return file == StateFile::kRecords || file == StateFile::kLastStableOffset ||
          file == StateFile::kProducers;
 }
 
-Text state_text(const PartitionView& view, StateFile file, bool show_control,
-                std::stop_token stop) {
+Text offset_text(const PartitionView& view, StateFile file) {
+  ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
+  switch (file) {
+    case StateFile::kLogStartOffset: return line(log.log_start_offset.value);
+    case StateFile::kLogEndOffset: return line(log.log_end_offset.value);
+    case StateFile::kHighWatermark: return line(log.high_watermark.value);
+    case StateFile::kRecoveryPoint: return line(log.recovery_point);
+    default: return line(log.cleaner_offset);
+  }
+}
+
+Text make_text(const PartitionView& view, StateFile file, bool show_control,
+               const std::stop_token& stop) {
   switch (file) {
     case StateFile::kTopic: return view.log->topic_partition().topic + "\n";
     case StateFile::kPartition: return line(view.log->topic_partition().partition);
@@ -139,33 +149,54 @@ Text state_text(const PartitionView& view, StateFile file, bool show_control,
     case StateFile::kRecoveryPoint:
     case StateFile::kCleanerOffset: break;
   }
-  ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
-  switch (file) {
-    case StateFile::kLogStartOffset: return line(log.log_start_offset.value);
-    case StateFile::kLogEndOffset: return line(log.log_end_offset.value);
-    case StateFile::kHighWatermark: return line(log.high_watermark.value);
-    case StateFile::kRecoveryPoint: return line(log.recovery_point);
-    default: return line(log.cleaner_offset);
-  }
+  return offset_text(view, file);
 }
 
-Result<NodeFacts> state_facts(const PartitionView& view, const Node& node, bool show_control) {
+}  // namespace
+
+bool StateFiles::opens_slowly(const Node& node) {
+  return is_walk(static_cast<StateFile>(node.number));
+}
+
+Result<std::string> StateFiles::text(const PartitionView& view, const Node& node,
+                                     const std::stop_token& stop) {
   const auto file = static_cast<StateFile>(node.number);
-  NodeFacts facts;
+  ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
+  ASSIGN_OR_RETURN(std::string made, make_text(view, file, show_control_, stop));
+  if (!is_walk(file)) return made;
+  const storage::MutexLock lock(mutex_);
+  if (made_.size() >= kMostMade) made_.clear();
+  made_[{node.partition, node.number}] = {log.log_end_offset,
+                                          static_cast<std::int64_t>(made.size())};
+  return made;
+}
+
+std::optional<std::int64_t> StateFiles::known_size(const Node& node, Offset log_end_offset) {
+  const storage::MutexLock lock(mutex_);
+  const auto found = made_.find({node.partition, node.number});
+  if (found == made_.end() || found->second.log_end_offset != log_end_offset) return std::nullopt;
+  return found->second.size_bytes;
+}
+
+Result<NodeFacts> StateFiles::facts(const PartitionView& view, const Node& node) {
+  const auto file = static_cast<StateFile>(node.number);
   const auto active = view.active_segment();
+  NodeFacts facts;
   facts.access =
       active ? view.access.of_segment(active->base_offset) : view.access.of_directory_content();
   facts.mtime =
       active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
-  if (is_long(file)) {
+  if (is_walk(file)) {
     ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
-    facts.size_bytes = file == StateFile::kProducers
-                           ? kUnknownTableBytes
-                           : static_cast<std::int64_t>(line(log.log_end_offset.value).size());
+    const std::int64_t bound =
+        file == StateFile::kProducers
+            ? kUnknownTableBytes
+            : static_cast<std::int64_t>(line(log.log_end_offset.value).size());
+    facts.size_bytes = known_size(node, log.log_end_offset).value_or(bound);
     return facts;
   }
-  ASSIGN_OR_RETURN(auto text, state_text(view, file, show_control, {}));
-  facts.content = std::make_shared<const Content>(std::move(text));
+  ASSIGN_OR_RETURN(std::string made, text(view, node, {}));
+  facts.content = std::make_shared<const Content>(std::move(made));
   facts.size_bytes = static_cast<std::int64_t>(facts.content->bytes().size());
   return facts;
 }

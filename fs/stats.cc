@@ -23,7 +23,12 @@ const char* name_of(Stats::Counter counter) {
 }  // namespace
 
 void add_stat(std::string& text, const char* name, std::uint64_t value) {
-  text.append(name).append(" ").append(std::to_string(value)).push_back('\n');
+  constexpr std::size_t kNameWidth = 24;
+  constexpr std::size_t kValueWidth = 20;  // of the greatest
+  const std::string digits = std::to_string(value);
+  const std::size_t begin = text.size();
+  text.append(name).resize(begin + kNameWidth, ' ');
+  text.append(kValueWidth - digits.size(), ' ').append(digits).push_back('\n');
 }
 
 std::string Stats::text() const {

@@ -32,7 +32,7 @@ class Stats {
     return cells_[static_cast<std::size_t>(counter)].value.load(std::memory_order_relaxed);
   }
 
-  // `name value` lines.
+  // A line each, name and value.
   std::string text() const;
 
  private:
@@ -42,7 +42,8 @@ class Stats {
   std::array<Cell, kCounters> cells_;
 };
 
-// One line of `stats`.
+// One line of `stats`. All are of one length, whatever they count: so the size of the file is known
+// before it is read, and who copies it does not find that it changed.
 void add_stat(std::string& text, const char* name, std::uint64_t value);
 
 }  // namespace offsetfs::fs

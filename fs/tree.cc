@@ -10,7 +10,6 @@
 #include "fs/range_ends.h"
 #include "fs/readme.h"
 #include "fs/record_files.h"
-#include "fs/state_files.h"
 #include "fs/tree_texts.h"
 
 namespace offsetfs::fs {
@@ -36,6 +35,11 @@ Streams::Options stream_options(const FileSystemOptions& options) {
   streams.show_control = options.show_control;
   streams.limits.decompressed_bytes = options.decompressed_limit_bytes;
   return streams;
+}
+
+// Of a log without records: a header line, if the form has one.
+std::shared_ptr<const Content> empty_stream(const PartitionView& view, const Node& node) {
+  return std::make_shared<const Content>(make_renderer(node.form, view.context)->header());
 }
 
 bool is_partition_stream(NodeKind kind) {
@@ -84,7 +88,10 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
       root_(root_of(*source_)),
       root_access_(root_access(source_->dirs())),
       partitions_(source_),
-      streams_(stream_options(options), source_->problems()) {}
+      streams_(stream_options(options), source_->problems()),
+      state_files_(options.show_control) {
+  ::clock_gettime(CLOCK_REALTIME, &mounted_at_);
+}
 
 storage::TimestampMs Tree::now() const {
   if (options_.now) return *options_.now;
@@ -124,7 +131,7 @@ Result<NodeFacts> Tree::facts(const Node& node) {
     case NodeKind::kTimeLink:
     case NodeKind::kActiveLink: return link_facts(*view, node, now());
     case NodeKind::kTimeLookup: return lookup_facts(*view, node, now());
-    case NodeKind::kStateFile: return state_facts(*view, node, options_.show_control);
+    case NodeKind::kStateFile: return state_files_.facts(*view, node);
     default: break;
   }
   if (SegmentTexts::is_one(node.kind)) return segment_texts_.facts(*view, node);
@@ -171,9 +178,7 @@ Result<NodeFacts> Tree::text_facts(const Node& node) const {
   facts.size_bytes = static_cast<std::int64_t>(facts.content->bytes().size());
   facts.access = root_access_;
   facts.access.mode &= 0444;
-  timespec clock{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &clock);
-  facts.mtime = clock;
+  facts.mtime = mounted_at_;
   if (node.kind == NodeKind::kReadme || node.kind == NodeKind::kCacheDirTag) {
     const auto source = source_facts(*source_->dirs().front(), "");
     facts.mtime = ns_to_timespec(source ? source->mtime_ns : 0);
@@ -220,6 +225,8 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
   Streams::Size size;
   if (ends.range.from < ends.range.to) {
     ASSIGN_OR_RETURN(size, streams_.range_size(node, view.log, ends.range, view.context));
+  } else {
+    size.bytes = static_cast<std::int64_t>(empty_stream(view, node)->bytes().size());
   }
   facts.access = view.access.of_all_segments();
   facts.size_bytes = size.bytes;
@@ -233,7 +240,7 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
 
 bool Tree::opens_slowly(const Node& node) {
   if (node.kind == NodeKind::kRange && counts_many_records(node)) return true;
-  if (node.kind == NodeKind::kStateFile) return is_long(static_cast<StateFile>(node.number));
+  if (node.kind == NodeKind::kStateFile) return StateFiles::opens_slowly(node);
   if (!is_segment_stream(node.kind) && !SegmentTexts::is_one(node.kind)) return false;
   const auto view = this->view(node);
   if (!view) return false;
@@ -264,8 +271,7 @@ Result<std::shared_ptr<const Content>> Tree::make_content(const Node& node, std:
   }
   if (node.kind == NodeKind::kStateFile) {
     ASSIGN_OR_RETURN(const auto view, this->view(node));
-    ASSIGN_OR_RETURN(std::string made, state_text(*view, static_cast<StateFile>(node.number),
-                                                  options_.show_control, std::move(stop)));
+    ASSIGN_OR_RETURN(std::string made, state_files_.text(*view, node, stop));
     return own(std::move(made));
   }
   ASSIGN_OR_RETURN(const NodeFacts found, facts(node));
@@ -297,8 +303,7 @@ Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_
   ASSIGN_OR_RETURN(const RangeEnds ends,
                    resolve_ends(*view, node, now(), options_.show_control, /*exactly=*/true, stop));
   if (ends.range.from >= ends.range.to)
-    return std::make_unique<MemoryFile>(std::make_shared<const Content>(std::string()),
-                                        OpenFlags{});
+    return std::make_unique<MemoryFile>(empty_stream(*view, node), OpenFlags{});
   ASSIGN_OR_RETURN(auto file,
                    streams_.open_range(node, view->log, ends.range, view->context, stop));
   return std::unique_ptr<OpenFile>(std::move(file));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,6 +14,7 @@
 #include "fs/open_file.h"
 #include "fs/partitions.h"
 #include "fs/segment_texts.h"
+#include "fs/state_files.h"
 #include "fs/stats.h"
 #include "fs/streams.h"
 #include "storage/log_source.h"
@@ -74,6 +76,8 @@ class Tree {
   const Partitions partitions_;
   Streams streams_;
   SegmentTexts segment_texts_;
+  StateFiles state_files_;
+  timespec mounted_at_{};  // the time of what the mount itself says
 };
 
 }  // namespace offsetfs::fs

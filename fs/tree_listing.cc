@@ -67,6 +67,7 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
     }
     case NodeKind::kSegments: {
       ASSIGN_OR_RETURN(auto view, this->view(dir));
+      view->log->refresh();
       return std::make_unique<SegmentsListing>(std::move(view));
     }
     case NodeKind::kTime: {
