@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "storage/settings.h"
 #include "storage/units.h"
 
 namespace offsetfs::fs {
@@ -21,6 +22,9 @@ struct FileSystemOptions {
   std::int64_t decompressed_limit_bytes = 256LL << 20;
   // Requests answered at once by the FUSE loop. Opens that scan have threads of their own.
   int threads = 10;
+  // Where settings come from, as far as the command line says: topic settings by hand, a
+  // server.properties, a metadata log. What the source itself has is added to it.
+  storage::Settings::Sources settings;
   // After how long a read of the source is given up.
   std::int64_t io_timeout_ms = 30'000;
 };

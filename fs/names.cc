@@ -8,6 +8,7 @@
 #include "fs/decimal.h"
 #include "fs/range_expression.h"
 #include "fs/time_expression.h"
+#include "fs/what_if.h"
 #include "storage/segment_files.h"
 
 namespace offsetfs::fs {
@@ -27,11 +28,16 @@ struct FixedName {
 };
 
 constexpr std::uint8_t state(StateFile file) { return static_cast<std::uint8_t>(file); }
+template <class File>
+constexpr std::uint8_t number(File file) {
+  return static_cast<std::uint8_t>(file);
+}
 
 constexpr FixedName kFixedNames[] = {
     {NodeKind::kRoot, "README", NodeKind::kReadme},
     {NodeKind::kRoot, "CACHEDIR.TAG", NodeKind::kCacheDirTag},
     {NodeKind::kRoot, "problems.jsonl", NodeKind::kProblems},
+    {NodeKind::kRoot, "retention", NodeKind::kBrokerRetention},
     {NodeKind::kRoot, "stats", NodeKind::kStats},
     {NodeKind::kRoot, "topics", NodeKind::kTopics},
 
@@ -48,6 +54,7 @@ constexpr FixedName kFixedNames[] = {
     {NodeKind::kPartition, "records.values", NodeKind::kPartitionStream, Form::kValues, 0, false},
     {NodeKind::kPartition, "records.keys", NodeKind::kPartitionStream, Form::kKeys, 0, false},
     {NodeKind::kPartition, "records.tsv", NodeKind::kPartitionStream, Form::kTsv, 0, false},
+    {NodeKind::kPartition, "retention", NodeKind::kRetention},
     {NodeKind::kPartition, "seek", NodeKind::kSeek},
     {NodeKind::kPartition, "segments", NodeKind::kSegments},
     {NodeKind::kPartition, "state", NodeKind::kState},
@@ -65,6 +72,32 @@ constexpr FixedName kFixedNames[] = {
     {NodeKind::kSegment, "producers.jsonl", NodeKind::kSegmentProducers},
     {NodeKind::kSegment, "info.json", NodeKind::kSegmentInfo},
     {NodeKind::kSegment, "damage.jsonl", NodeKind::kSegmentDamage},
+
+    {NodeKind::kRetention, "deleting", NodeKind::kDeleting},
+    {NodeKind::kRetention, "expired", NodeKind::kExpired},
+    {NodeKind::kRetention, "next", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kNext)},
+    {NodeKind::kRetention, "policy.json", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kPolicyJson)},
+    {NodeKind::kRetention, "policy.tsv", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kPolicyTsv)},
+    {NodeKind::kRetention, "status.json", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kStatusJson)},
+    {NodeKind::kRetention, "status.tsv", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kStatusTsv)},
+    {NodeKind::kRetention, "timeline.svg", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kTimeline)},
+    {NodeKind::kRetention, "what-if", NodeKind::kWhatIf},
+    {NodeKind::kDeleting, "status.tsv", NodeKind::kDeletingStatus},
+
+    {NodeKind::kBrokerRetention, "removable.tsv", NodeKind::kBrokerRetentionFile, Form::kRaw,
+     number(BrokerRetentionFile::kRemovable)},
+    {NodeKind::kBrokerRetention, "status.json", NodeKind::kBrokerRetentionFile, Form::kRaw,
+     number(BrokerRetentionFile::kStatusJson)},
+    {NodeKind::kBrokerRetention, "status.tsv", NodeKind::kBrokerRetentionFile, Form::kRaw,
+     number(BrokerRetentionFile::kStatusTsv)},
+    {NodeKind::kBrokerRetention, "topics.tsv", NodeKind::kBrokerRetentionFile, Form::kRaw,
+     number(BrokerRetentionFile::kTopics)},
 
     {NodeKind::kState, "log_start_offset", NodeKind::kStateFile, Form::kRaw,
      state(StateFile::kLogStartOffset)},
@@ -187,6 +220,15 @@ std::optional<Node> parse_time_name(const Node& dir, std::string_view name) {
   return text_child(dir, NodeKind::kTimeLink, form, name);
 }
 
+// what-if/K=V,K=V[.json]: a table, or one object.
+std::optional<Node> parse_what_if_name(const Node& dir, std::string_view name) {
+  std::string_view stem = name;
+  const Form form = stem.ends_with(".json") ? Form::kJson : Form::kTsv;
+  if (form == Form::kJson) stem.remove_suffix(std::string_view(".json").size());
+  if (!parse_what_if(stem)) return std::nullopt;
+  return text_child(dir, NodeKind::kWhatIfFile, form, stem);
+}
+
 constexpr std::size_t kBaseDigits = 20;
 
 constexpr std::array kSegmentSuffixes{SegmentSuffix::kNone, SegmentSuffix::kDeleted,
@@ -206,6 +248,17 @@ std::optional<Node> parse_segment(const Node& dir, std::string_view name) {
     return node;
   }
   return std::nullopt;
+}
+
+// expired/BASE and deleting/BASE.deleted; what else deleting/ holds has a fixed name.
+std::optional<Node> parse_doomed_segment(const Node& dir, std::string_view name) {
+  auto node = parse_segment(dir, name);
+  const bool deleting = dir.kind == NodeKind::kDeleting;
+  const auto suffix = deleting ? SegmentSuffix::kDeleted : SegmentSuffix::kNone;
+  if (!node || node->suffix != static_cast<std::uint8_t>(suffix)) return std::nullopt;
+  node->kind = deleting ? NodeKind::kDeletingLink : NodeKind::kExpiredLink;
+  node->suffix = 0;
+  return node;
 }
 
 std::optional<Node> parse_topic(const Node& dir, std::string_view name) {
@@ -229,10 +282,15 @@ std::string print_segment(const Node& node) {
          storage::suffix_text(static_cast<SegmentSuffix>(node.suffix));
 }
 
+bool is_numbered(NodeKind kind) {
+  return kind == NodeKind::kStateFile || kind == NodeKind::kRetentionFile ||
+         kind == NodeKind::kBrokerRetentionFile;
+}
+
 // The number tells names apart only where a directory has several of one kind.
 bool is_named_by(const Node& node, const FixedName& row) {
   return row.kind == node.kind && row.form == node.form &&
-         (node.kind != NodeKind::kStateFile || row.number == node.number);
+         (!is_numbered(node.kind) || row.number == node.number);
 }
 
 }  // namespace
@@ -243,6 +301,12 @@ std::optional<Node> parse_name(const Node& dir, std::string_view name) {
     case NodeKind::kSeek: return parse_seek(dir, name);
     case NodeKind::kTime: return parse_time_name(dir, name);
     case NodeKind::kSegments: return parse_segment(dir, name);
+    case NodeKind::kExpired: return parse_doomed_segment(dir, name);
+    case NodeKind::kDeleting: {
+      auto fixed = parse_fixed(dir, name);
+      return fixed ? fixed : parse_doomed_segment(dir, name);
+    }
+    case NodeKind::kWhatIf: return parse_what_if_name(dir, name);
     case NodeKind::kTopics: return parse_topic(dir, name);
     case NodeKind::kTopic: return parse_topic_partition(dir, name);
     default: return parse_fixed(dir, name);
@@ -258,6 +322,9 @@ std::string print_name(const Node& node) {
     case NodeKind::kTimeRange: return std::string(node.text).append(suffix_of(node.form));
     case NodeKind::kTimeLookup: return node.text + ".lookup";
     case NodeKind::kSegment: return print_segment(node);
+    case NodeKind::kExpiredLink: return storage::segment_base_name({node.number});
+    case NodeKind::kDeletingLink: return storage::segment_base_name({node.number}) + ".deleted";
+    case NodeKind::kWhatIfFile: return node.text + (node.form == Form::kJson ? ".json" : "");
     case NodeKind::kTopic: return node.text;
     case NodeKind::kTopicPartition: return std::to_string(node.number);
     default: break;

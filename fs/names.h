@@ -32,6 +32,23 @@ enum class StateFile : std::uint8_t {
   kProducers = 12,     // producers.tsv
 };
 
+// Node::number of a kRetentionFile.
+enum class RetentionFile : std::uint8_t {
+  kStatusTsv = 0,
+  kStatusJson = 1,
+  kPolicyTsv = 2,
+  kPolicyJson = 3,
+  kNext = 4,
+  kTimeline = 5,  // timeline.svg
+};
+// Node::number of a kBrokerRetentionFile.
+enum class BrokerRetentionFile : std::uint8_t {
+  kStatusTsv = 0,
+  kStatusJson = 1,
+  kTopics = 2,     // topics.tsv
+  kRemovable = 3,  // removable.tsv
+};
+
 // How parsed nodes are made, so that a node has one value: `form` is what the suffix says where the
 // kind has more than one (records, links, ranges, streams) and kRaw elsewhere; `number`, `suffix`
 // and `text` are zero or empty where node.h names no use of them. A child has its directory's

@@ -22,32 +22,61 @@ enum class Form : std::uint8_t {
 
 enum class NodeKind : std::uint8_t {
   // The broker tree (log directory mounts) and the mount's root.
-  kRoot,            // a partition mount's root is kPartition instead
-  kTopics,          // topics/
-  kTopic,           // topics/T: text = topic
-  kTopicPartition,  // topics/T/P: link; text = topic, number = partition
+  kRoot,                 // a partition mount's root is kPartition instead
+  kTopics,               // topics/
+  kTopic,                // topics/T: text = topic
+  kTopicPartition,       // topics/T/P: link; text = topic, number = partition
+  kBrokerRetention,      // retention/ of all partitions
+  kBrokerRetentionFile,  // number = which (names.h)
   // The partition tree. Every node below has `partition`.
   kPartition,
-  kOffsets, kSeek, kTime, kSegments, kState,  // directories
-  kRecord,          // offsets/N[.json|.key|.lookup]: number = N, form
-  kRange,           // offsets/A..B.FORM: text = the two ends as written, form
-  kSeekLink,        // seek/N[.json]: link; number = N, form
-  kFirstLink, kLastLink,  // first last first.json last.json: links; form
-  kTimeLink,        // time/TS[.json]: link; text = TS as written, form
-  kTimeLookup,      // time/TS.lookup: text = TS as written
-  kTimeRange,       // time/T1..T2.FORM: text, form
-  kSegment,         // segments/BASE[.suffix]/: number = base offset, suffix
-  kSegmentStream,   // segments/BASE/records.FORM
-  kSegmentBatches, kSegmentOffsetIndex, kSegmentTimeIndex, kSegmentTransactionIndex,
-  kSegmentProducers, kSegmentInfo, kSegmentDamage,
-  kActiveLink,      // active -> segments/BASE
-  kPartitionStream, // records.FORM of the partition
-  kStateFile,       // state/NAME: number = which (names.h)
+  kOffsets,
+  kSeek,
+  kTime,
+  kSegments,
+  kState,     // directories
+  kRecord,    // offsets/N[.json|.key|.lookup]: number = N, form
+  kRange,     // offsets/A..B.FORM: text = the two ends as written, form
+  kSeekLink,  // seek/N[.json]: link; number = N, form
+  kFirstLink,
+  kLastLink,       // first last first.json last.json: links; form
+  kTimeLink,       // time/TS[.json]: link; text = TS as written, form
+  kTimeLookup,     // time/TS.lookup: text = TS as written
+  kTimeRange,      // time/T1..T2.FORM: text, form
+  kSegment,        // segments/BASE[.suffix]/: number = base offset, suffix
+  kSegmentStream,  // segments/BASE/records.FORM
+  kSegmentBatches,
+  kSegmentOffsetIndex,
+  kSegmentTimeIndex,
+  kSegmentTransactionIndex,
+  kSegmentProducers,
+  kSegmentInfo,
+  kSegmentDamage,
+  kActiveLink,       // active -> segments/BASE
+  kPartitionStream,  // records.FORM of the partition
+  kStateFile,        // state/NAME: number = which (names.h)
+  kRetention,
+  kExpired,
+  kDeleting,
+  kWhatIf,         // directories
+  kRetentionFile,  // retention/NAME: number = which (names.h)
+  kExpiredLink,
+  kDeletingLink,  // number = base offset
+  kDeletingStatus,
+  kWhatIfFile,  // retention/what-if/K=V,K=V: text, form
   // Files of both roots.
-  kReadme, kStats, kProblems, kCacheDirTag,
+  kReadme,
+  kStats,
+  kProblems,
+  kCacheDirTag,
   // Not built yet; the names are reserved so that numbers never change meaning.
-  kFollow, kFollowStream, kRetention, kRetentionFile, kExpired, kDeleting, kWhatIf, kAppend, kKeys,
-  kRebuilt, kBroker, kGroups,
+  kFollow,
+  kFollowStream,
+  kAppend,
+  kKeys,
+  kRebuilt,
+  kBroker,
+  kGroups,
 };
 
 struct Node {

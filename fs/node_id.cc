@@ -60,6 +60,16 @@ constexpr KindForm kKindForms[] = {
     {NodeKind::kStats},
     {NodeKind::kProblems},
     {NodeKind::kCacheDirTag},
+    {NodeKind::kRetention},
+    {NodeKind::kRetentionFile},
+    {NodeKind::kExpired},
+    {NodeKind::kExpiredLink},
+    {NodeKind::kDeleting},
+    {NodeKind::kDeletingLink},
+    {NodeKind::kDeletingStatus},
+    {NodeKind::kWhatIf},
+    {NodeKind::kBrokerRetention},
+    {NodeKind::kBrokerRetentionFile},
 };
 static_assert(std::size(kKindForms) < kCodes);
 

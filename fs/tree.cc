@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "fs/broker_retention.h"
 #include "fs/links.h"
 #include "fs/lookup_files.h"
 #include "fs/names.h"
@@ -42,6 +43,17 @@ std::shared_ptr<const Content> empty_stream(const PartitionView& view, const Nod
   return std::make_shared<const Content>(make_renderer(node.form, view.context)->header());
 }
 
+// A broker's own log directory tells its settings. Of a partition that was given alone nothing
+// beside it is read but checkpoints and meta.properties, so there they must be pointed to.
+storage::Settings::Sources settings_sources(const LogSource& source,
+                                            storage::Settings::Sources sources) {
+  if (source.is_single_partition()) return sources;
+  for (const auto& dir : source.dirs())
+    if (sources.metadata_dir == nullptr && dir->info("__cluster_metadata-0"))
+      sources.metadata_dir = dir;
+  return sources;
+}
+
 bool is_partition_stream(NodeKind kind) {
   return kind == NodeKind::kRange || kind == NodeKind::kTimeRange ||
          kind == NodeKind::kPartitionStream;
@@ -56,6 +68,10 @@ bool is_living(const Node& node) {
     case NodeKind::kRecord: return node.form == Form::kLookup;
     case NodeKind::kTimeLookup:
     case NodeKind::kStateFile:
+    case NodeKind::kRetentionFile:
+    case NodeKind::kDeletingStatus:
+    case NodeKind::kWhatIfFile:
+    case NodeKind::kBrokerRetentionFile:
     case NodeKind::kStats:
     case NodeKind::kProblems: return true;
     default: return false;
@@ -73,6 +89,11 @@ bool is_directory(NodeKind kind) {
     case NodeKind::kTime:
     case NodeKind::kSegments:
     case NodeKind::kState:
+    case NodeKind::kRetention:
+    case NodeKind::kExpired:
+    case NodeKind::kDeleting:
+    case NodeKind::kWhatIf:
+    case NodeKind::kBrokerRetention:
     case NodeKind::kSegment: return true;
     default: return false;
   }
@@ -89,6 +110,8 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
       root_access_(root_access(source_->dirs())),
       partitions_(source_),
       streams_(stream_options(options), source_->problems()),
+      settings_(settings_sources(*source_, options.settings), source_->problems()),
+      retention_(settings_),
       state_files_(options.show_control) {
   ::clock_gettime(CLOCK_REALTIME, &mounted_at_);
 }
@@ -120,7 +143,9 @@ Result<NodeFacts> Tree::facts(const Node& node) {
     return topic_link_facts(*view, partition->name);
   }
   if (is_tree_text(node.kind)) return text_facts(node);
+  if (node.kind == NodeKind::kBrokerRetentionFile) return broker_retention_facts();
   ASSIGN_OR_RETURN(const auto view, this->view(node));
+  if (RetentionFiles::is_one(node.kind)) return retention_.facts(*view, node, now());
   switch (node.kind) {
     case NodeKind::kRecord:
       return node.form == Form::kLookup ? lookup_facts(*view, node, now())
@@ -187,6 +212,16 @@ Result<NodeFacts> Tree::text_facts(const Node& node) const {
   return facts;
 }
 
+// To know its size every partition would have to be looked at: it is told as 0, and read to its end
+// all the same.
+Result<NodeFacts> Tree::broker_retention_facts() const {
+  NodeFacts facts;
+  facts.access = root_access_;
+  facts.access.mode &= 0444;
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &facts.mtime);
+  return facts;
+}
+
 Result<std::string> Tree::text(const Node& node) const {
   const bool of_broker = node.partition == Node::kNoPartition;
   switch (node.kind) {
@@ -241,9 +276,13 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
 bool Tree::opens_slowly(const Node& node) {
   if (node.kind == NodeKind::kRange && counts_many_records(node)) return true;
   if (node.kind == NodeKind::kStateFile) return StateFiles::opens_slowly(node);
-  if (!is_segment_stream(node.kind) && !SegmentTexts::is_one(node.kind)) return false;
+  if (node.kind == NodeKind::kBrokerRetentionFile) return true;
+  if (!is_segment_stream(node.kind) && !SegmentTexts::is_one(node.kind) &&
+      !RetentionFiles::is_one(node.kind))
+    return false;
   const auto view = this->view(node);
   if (!view) return false;
+  if (RetentionFiles::is_one(node.kind)) return retention_.opens_slowly(**view, node);
   if (SegmentTexts::is_one(node.kind)) return segment_texts_.opens_slowly(**view, node);
   const auto entry = segment_entry(**view, node);
   return entry && streams_.opens_slowly(node, (*view)->log, *entry);
@@ -267,6 +306,17 @@ Result<std::shared_ptr<const Content>> Tree::make_content(const Node& node, std:
   if (SegmentTexts::is_one(node.kind)) {
     ASSIGN_OR_RETURN(const auto view, this->view(node));
     ASSIGN_OR_RETURN(std::string made, segment_texts_.text(*view, node, std::move(stop)));
+    return own(std::move(made));
+  }
+  if (node.kind == NodeKind::kBrokerRetentionFile) {
+    ASSIGN_OR_RETURN(std::string made,
+                     broker_retention_text(static_cast<BrokerRetentionFile>(node.number), *source_,
+                                           partitions_, retention_, now()));
+    return own(std::move(made));
+  }
+  if (RetentionFiles::is_one(node.kind)) {
+    ASSIGN_OR_RETURN(const auto view, this->view(node));
+    ASSIGN_OR_RETURN(std::string made, retention_.text(*view, node, now()));
     return own(std::move(made));
   }
   if (node.kind == NodeKind::kStateFile) {

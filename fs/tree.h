@@ -13,12 +13,14 @@
 #include "fs/node_facts.h"
 #include "fs/open_file.h"
 #include "fs/partitions.h"
+#include "fs/retention_files.h"
 #include "fs/segment_texts.h"
 #include "fs/state_files.h"
 #include "fs/stats.h"
 #include "fs/streams.h"
 #include "storage/log_source.h"
 #include "storage/result.h"
+#include "storage/settings.h"
 
 namespace offsetfs::fs {
 
@@ -65,6 +67,7 @@ class Tree {
   storage::Result<NodeFacts> stream_facts(const PartitionView& view, const Node& node);
   storage::Result<std::shared_ptr<const Content>> make_content(const Node& node,
                                                                std::stop_token stop);
+  storage::Result<NodeFacts> broker_retention_facts() const;
   OpenFlags flags_of(const Node& node) const;
   storage::Result<std::unique_ptr<OpenFile>> open_stream(const Node& node, std::stop_token stop);
 
@@ -76,6 +79,8 @@ class Tree {
   const Partitions partitions_;
   Streams streams_;
   SegmentTexts segment_texts_;
+  const storage::Settings settings_;
+  RetentionFiles retention_;
   StateFiles state_files_;
   timespec mounted_at_{};  // the time of what the mount itself says
 };

@@ -27,12 +27,19 @@ mode_t type_of(NodeKind kind) {
     case NodeKind::kTime:
     case NodeKind::kSegments:
     case NodeKind::kState:
+    case NodeKind::kRetention:
+    case NodeKind::kExpired:
+    case NodeKind::kDeleting:
+    case NodeKind::kWhatIf:
+    case NodeKind::kBrokerRetention:
     case NodeKind::kSegment: return S_IFDIR;
     case NodeKind::kTopicPartition:
     case NodeKind::kSeekLink:
     case NodeKind::kFirstLink:
     case NodeKind::kLastLink:
     case NodeKind::kTimeLink:
+    case NodeKind::kExpiredLink:
+    case NodeKind::kDeletingLink:
     case NodeKind::kActiveLink: return S_IFLNK;
     default: return S_IFREG;
   }
@@ -112,6 +119,13 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
         return (is_empty && (kind == NodeKind::kFirstLink || kind == NodeKind::kLastLink)) ||
                (!has_segments && kind == NodeKind::kActiveLink);
       });
+      break;
+    }
+    case NodeKind::kExpired:
+    case NodeKind::kDeleting: {
+      ASSIGN_OR_RETURN(const auto view, this->view(dir));
+      ASSIGN_OR_RETURN(items, retention_.list(*view, dir, now()));
+      add_fixed(items, dir);
       break;
     }
     default: add_fixed(items, dir);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fs/time_expression.h"
+#include "storage/log_config.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -113,6 +114,10 @@ constexpr OptionRow kRows[] = {
      [](std::string_view, Options& options) { return options.nonempty = true; }},
     {"config", "FILE", "as --config",
      [](std::string_view value, Options& options) { return set_text(value, options.config); }},
+    {"metadata_log", "DIR", "as --metadata-log",
+     [](std::string_view value, Options& options) {
+       return set_text(value, options.metadata_log);
+     }},
     {"log_file", "FILE", "as --log-file",
      [](std::string_view value, Options& options) { return set_text(value, options.log_file); }},
     {"log_level", "info|warning|error", "the least that is logged (info)", set_log_level},
@@ -174,9 +179,10 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest_name(std::string_view name) {
-  return std::ranges::min_element(
-             kRows, {}, [&](const OptionRow& row) { return edits_between(name, row.name); })
-      ->name;
+  auto names = storage::setting_names();
+  for (const auto& row : kRows) names.push_back(row.name);
+  return *std::ranges::min_element(
+      names, {}, [&](std::string_view known) { return edits_between(name, known); });
 }
 
 Result<void> refuse(std::string_view name) {
@@ -195,15 +201,25 @@ std::string spell(const OptionRow& row) {
   return spelled;
 }
 
+// Topic settings by hand. kNotFound: no such setting.
+Result<void> apply_setting(std::string_view name, std::string_view value, Options& options) {
+  RETURN_IF_ERROR(storage::check_setting(name, value));
+  options.tree.settings.command_line.insert_or_assign(std::string(name), std::string(value));
+  return {};
+}
+
 Result<void> apply_word(std::string_view word, Options& options) {
   if (word.empty() || is_passed_over(word)) return {};
   const auto equals = word.find('=');
   const auto name = word.substr(0, equals);
   const auto row = std::ranges::find(kRows, name, &OptionRow::name);
-  if (row == std::end(kRows)) return refuse(name);
-
   const bool has_value = equals != std::string_view::npos;
   const auto value = has_value ? word.substr(equals + 1) : std::string_view{};
+  if (row == std::end(kRows)) {
+    auto set = apply_setting(name, value, options);
+    if (set || set.error().code != Errc::kNotFound) return set;
+    return refuse(name);
+  }
   if (has_value == row->value.empty() || !row->apply(value, options))
     return fail(Errc::kInvalid, "-o " + std::string(word) + ": expected " + spell(*row));
   return {};

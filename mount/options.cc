@@ -14,6 +14,10 @@ using storage::Errc;
 using storage::fail;
 using storage::Result;
 
+constexpr const char* kSettings = R"(
+Any topic setting of Kafka, as -o retention.ms=3600000: what retention/ takes instead of the one it finds.
+)";
+
 constexpr const char* kExamples = R"(
 Examples:
   offsetfs /var/lib/kafka/data /mnt/kafka       all partitions of a broker
@@ -82,12 +86,16 @@ Result<std::variant<Options, Printout>> parse_command_line(
   app.add_option("--config", options.config,
                  "a broker's server.properties: its log.dirs are the sources")
       ->option_text("FILE");
+  app.add_option(
+         "--metadata-log", options.metadata_log,
+         "where __cluster_metadata-0 lies, if not in a source: topic settings for retention/")
+      ->option_text("DIR");
   app.add_option("--log-file", options.log_file, "where to log, instead of stderr (-f) or syslog")
       ->option_text("FILE");
   app.add_flag("-f,--foreground", options.foreground, "stay in the foreground");
   app.add_flag("-d,--debug", options.debug, "print every request; implies -f");
   app.add_flag("-V,--version", version, "versions of offsetfs and libfuse");
-  app.footer("Options of -o:\n" + describe_option_list() + kExamples + kExitCodes);
+  app.footer("Options of -o:\n" + describe_option_list() + kSettings + kExamples + kExitCodes);
 
   try {
     // CLI11 takes them from the back.

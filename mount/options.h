@@ -15,7 +15,8 @@ namespace offsetfs::mount {
 struct Options {
   std::vector<std::string> sources;  // a SOURCE may still be several, joined by commas
   std::string mount_point;
-  std::string config;  // a server.properties; empty: none
+  std::string config;        // a server.properties; empty: none
+  std::string metadata_log;  // where __cluster_metadata-0 lies; empty: in the source, if anywhere
 
   fs::FileSystemOptions tree;
   storage::IoChoice io = storage::IoChoice::kAuto;

@@ -52,8 +52,8 @@ std::shared_ptr<const storage::IoBackend> start_io(storage::IoChoice choice) {
   return io;
 }
 
-Result<std::shared_ptr<const storage::LogSource>> open_source(const Options& options,
-                                                              const SourcePaths& sources) {
+Result<std::shared_ptr<const storage::LogDir>> open_source(const Options& options,
+                                                           const SourcePaths& sources) {
   storage::LogDir::Options settings;
   settings.log.limits.decompressed_bytes = options.tree.decompressed_limit_bytes;
   settings.log.show_control = options.tree.show_control;
@@ -61,7 +61,26 @@ Result<std::shared_ptr<const storage::LogSource>> open_source(const Options& opt
   settings.on_problem = log_problem;
   ASSIGN_OR_RETURN(auto log_dir,
                    storage::LogDir::open(sources.given, start_io(options.io), std::move(settings)));
-  return std::shared_ptr<const storage::LogSource>(std::move(log_dir));
+  return log_dir;
+}
+
+// Where retention/ takes settings from: the config, a metadata log that was pointed to, the broker
+// whose directories these are.
+Result<storage::Settings::Sources> settings_of(const Options& options,
+                                               const storage::LogDir& source) {
+  auto settings = options.tree.settings;
+  ASSIGN_OR_RETURN(settings.server_properties, server_properties(options));
+  settings.broker = source.files().front()->node_id();
+  if (options.metadata_log.empty()) return settings;
+  ASSIGN_OR_RETURN(settings.metadata_dir,
+                   storage::SourceDir::open(options.metadata_log, source.dirs().front()->io()));
+  storage::Problems problems;
+  if (auto loaded = storage::ClusterMetadata::load(*settings.metadata_dir, problems); !loaded)
+    return storage::fail(storage::Errc::kInvalid,
+                         "--metadata-log " + loaded.error().what +
+                             "; give the metadata.log.dir of a KRaft node, or its "
+                             "__cluster_metadata-0");
+  return settings;
 }
 
 std::string joined(const std::vector<std::string>& paths) {
@@ -109,8 +128,9 @@ Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
   ASSIGN_OR_RETURN(auto source, open_source(options, sources));
 
   Standing standing;
-  standing.file_system =
-      std::make_unique<fs::FileSystem>(std::move(source), options.tree, &log_line);
+  auto tree = options.tree;
+  ASSIGN_OR_RETURN(tree.settings, settings_of(options, *source));
+  standing.file_system = std::make_unique<fs::FileSystem>(std::move(source), tree, &log_line);
   ASSIGN_OR_RETURN(standing.mounted,
                    Mounted::mount(*standing.file_system,
                                   mount_request(options, sources, std::move(mount_point))));

@@ -176,6 +176,12 @@ Result<std::vector<std::string>> named_sources(const Options& options) {
 
 }  // namespace
 
+Result<storage::ConfigMap> server_properties(const Options& options) {
+  if (options.config.empty()) return storage::ConfigMap{};
+  ASSIGN_OR_RETURN(const auto text, read_config(options.config));
+  return storage::parse_java_properties(text);
+}
+
 std::vector<std::string> split_source(const std::string& source,
                                       const std::function<bool(const std::string&)>& exists) {
   if (source.find(',') == std::string::npos || exists(source)) return {source};

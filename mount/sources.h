@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mount/options.h"
+#include "storage/log_config.h"
 #include "storage/result.h"
 
 namespace offsetfs::mount {
@@ -31,6 +32,9 @@ std::vector<std::string> split_source(const std::string& source,
 // log.dirs, else log.dir of a server.properties; `file` for the message that it has neither.
 storage::Result<std::vector<std::string>> log_dirs_of(std::string_view properties,
                                                       const std::string& file);
+
+// What the config says; empty where none was given.
+storage::Result<storage::ConfigMap> server_properties(const Options& options);
 
 // Refused if it would be written inside a source: nothing there is ever changed.
 storage::Result<void> check_log_file(const std::string& log_file, const SourcePaths& sources);

@@ -391,19 +391,6 @@ class Resolver {
   bool taken_ = false;
 };
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const auto change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 const char* config_origin_name(ConfigOrigin origin) {
@@ -442,17 +429,17 @@ EffectiveConfig resolve_config(const ConfigLevels& levels) {
   return effective;
 }
 
-Result<void> check_topic_setting(std::string_view name, std::string_view value) {
-  if (const auto* definition = find_definition(name)) {
-    RETURN_IF_ERROR(canonical(*definition, value, Synonym{definition->name}));
-    return {};
-  }
-  const auto* nearest = std::min_element(
-      kDefinitions.begin(), kDefinitions.end(), [&](const Definition& a, const Definition& b) {
-        return edit_distance(name, a.name) < edit_distance(name, b.name);
-      });
-  return fail(Errc::kInvalid, "no setting '" + std::string(name) + "'; did you mean " +
-                                  std::string(nearest->name) + "?");
+std::vector<std::string_view> setting_names() {
+  std::vector<std::string_view> names;
+  for (const auto& definition : kDefinitions) names.push_back(definition.name);
+  return names;
+}
+
+Result<void> check_setting(std::string_view name, std::string_view value) {
+  const auto* definition = find_definition(name);
+  if (definition == nullptr) return fail(Errc::kNotFound, "no setting " + std::string(name));
+  RETURN_IF_ERROR(canonical(*definition, value, Synonym{definition->name}));
+  return {};
 }
 
 bool is_harmless_setting(std::string_view name) {

@@ -102,9 +102,11 @@ struct EffectiveConfig {
 // lower level, and its ConfigValue says so.
 EffectiveConfig resolve_config(const ConfigLevels& levels);
 
-// One topic setting from outside (a command line, a what-if name). kInvalid with a sentence: no
-// such setting (names the nearest), no such value.
-Result<void> check_topic_setting(std::string_view name, std::string_view value);
+// The names that a ConfigLevels::command_line may have, in the order of Kafka's own table.
+std::vector<std::string_view> setting_names();
+// A setting from outside (a command line, a what-if name). kNotFound: no such setting; kInvalid
+// with a sentence: no such value.
+Result<void> check_setting(std::string_view name, std::string_view value);
 
 // Whether a value may be shown to whoever reads the mount: settings known to be harmless (every
 // name of the tables here). All else may hold a secret.

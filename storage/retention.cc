@@ -28,7 +28,13 @@ LocalLimits local_limits(const LogConfig& config) {
 class Rules {
  public:
   explicit Rules(const RetentionInput& input)
-      : input_(input), segments_(input.segments), limits_(local_limits(input.config)) {}
+      : input_(input),
+        segments_(input.segments),
+        limits_(local_limits(input.config)),
+        bytes_from_(segments_.size() + 1) {
+    for (std::size_t i = segments_.size(); i > 0; --i)
+      bytes_from_[i - 1] = bytes_from_[i] + segments_[i - 1].size_bytes;
+  }
 
   const LocalLimits& limits() const { return limits_; }
   // Only the log-start rule acts on what is not "delete"; nothing acts if the cleaner that would do
@@ -57,11 +63,7 @@ class Rules {
       age = largest.value < 0 ? INT64_MAX : INT64_MIN;
     return age > limits_.retention_ms;
   }
-  std::int64_t bytes_from(std::size_t from) const {
-    std::int64_t total = 0;
-    for (std::size_t i = from; i < segments_.size(); ++i) total += segments_[i].size_bytes;
-    return total;
-  }
+  std::int64_t bytes_from(std::size_t from) const { return bytes_from_[from]; }
   // What the log has above its limit when it begins at segment `from`; negative: below it.
   std::int64_t excess_from(std::size_t from) const {
     return bytes_from(from) - limits_.retention_bytes;
@@ -89,6 +91,7 @@ class Rules {
   const RetentionInput& input_;
   const std::vector<RetentionSegment>& segments_;
   const LocalLimits limits_;
+  std::vector<std::int64_t> bytes_from_;  // of the segments from i on
 };
 
 std::string ms_text(std::int64_t ms) { return std::to_string(ms) + " ms"; }
@@ -129,7 +132,7 @@ class Judge {
                          1);
   }
 
-  void taken(std::size_t i, RetentionVerdict& verdict) const {
+  void taken(std::size_t i, RetentionVerdict& verdict) {
     verdict.hold = Hold::kNothing;
     verdict.due = input_.now;
     if (i < after_log_start_) {
@@ -142,18 +145,13 @@ class Judge {
                        std::to_string(rules_.limits().retention_bytes) + " or more";
     } else {
       verdict.rule = RetentionRule::kTime;
-      verdict.due = std::min(input_.now, since(i));
+      // Since when the rule holds: no sooner than for all before it.
+      expired_since_ = std::max(expired_since_, expires(i));
+      verdict.due = std::min(input_.now, expired_since_);
       verdict.reason =
           "its largest timestamp " + std::to_string(segment(i).largest_timestamp.value) +
           " is more than retention.ms=" + std::to_string(rules_.limits().retention_ms) + " old";
     }
-  }
-
-  // Since when the time rule would have taken it: no sooner than all before it.
-  TimestampMs since(std::size_t i) const {
-    auto latest = expires(i);
-    for (std::size_t j = after_size_; j < i; ++j) latest = std::max(latest, expires(j));
-    return latest;
   }
 
   void kept(std::size_t i, RetentionVerdict& verdict) {
@@ -292,6 +290,7 @@ class Judge {
   const Rules rules_;
   std::vector<RetentionVerdict> verdicts_;
   std::size_t after_log_start_ = 0, after_size_ = 0, after_time_ = 0;
+  TimestampMs expired_since_{INT64_MIN};
 };
 
 }  // namespace

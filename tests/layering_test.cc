@@ -50,7 +50,7 @@ const std::vector<Rung>& ladder() {
       {"log dir", {"log_source", "log_dir"}},
       {"beside",
        {"log_writer", "retention", "log_recovery", "log_config", "metadata_record",
-        "cluster_metadata", "settings", "producer_replay"}},
+        "cluster_metadata", "settings", "removable", "producer_replay"}},
   };
   return rungs;
 }
