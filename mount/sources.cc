@@ -179,7 +179,7 @@ Result<std::vector<std::string>> named_sources(const Options& options) {
 Result<storage::ConfigMap> server_properties(const Options& options) {
   if (options.config.empty()) return storage::ConfigMap{};
   ASSIGN_OR_RETURN(const auto text, read_config(options.config));
-  return storage::parse_java_properties(text);
+  return storage::parse_java_properties(text, options.config);
 }
 
 std::vector<std::string> split_source(const std::string& source,
