@@ -43,6 +43,14 @@ Segments
   segments/BASE/info.json           range, sizes, times, state, health of the indexes
   segments/BASE/damage.jsonl        what can't be read, and why; empty on healthy data
 
+Retention
+  cat retention/next                the segment that goes next, when, and the offsets that go with it
+  cat retention/status.tsv          every segment: its state, when it goes, by which rule, what holds it
+  cat retention/policy.tsv          each setting, where it comes from, what it overrides
+  ls retention/expired              what the next check takes; deleting/: what is renamed already
+  cat retention/what-if/retention.ms=3600000       the status under other settings
+  retention/timeline.svg            the same as a picture
+
 The partition
   grep . state/*                    log_start_offset, log_end_offset, high_watermark ...
   cat problems.jsonl                what could not be read, and why; empty on healthy data
@@ -64,6 +72,9 @@ from the logs when it is asked for.
   ls orders-3                       the log of partition 3 of the topic orders; see orders-3/README
   cat orders-3/offsets/42           the value of the record at offset 42
   cat orders-3/records.jsonl        all its records, a line each
+  cat orders-3/retention/next       the segment that goes next, when and why
+  cat retention/status.tsv          a line a partition; topics.tsv a line a topic; also status.json
+  cat retention/removable.tsv       what takes room and is part of no log
   ls topics                         the topics
   cat topics/orders/3/last.json     the same partition by its topic
   cat problems.jsonl                what could not be read, and why; empty on healthy data

@@ -1,6 +1,7 @@
 #include "fs/retention_report.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "fs/time_expression.h"
 #include "storage/batch_scanner.h"
@@ -18,6 +19,17 @@ using storage::TimestampMs;
 using storage::TimestampOrigin;
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
+
+constexpr std::string_view kMetadataTopic = "__cluster_metadata";
+
+// A KRaft node trims its metadata log behind its snapshots, by settings of its own.
+void trimmed_by_snapshots(std::vector<storage::RetentionVerdict>& verdicts) {
+  for (auto& verdict : verdicts) {
+    verdict = {};
+    verdict.hold = storage::Hold::kNoRule;
+    verdict.reason = "the metadata log goes behind its snapshots (metadata.max.retention.*)";
+  }
+}
 
 void add_remark(RetentionRow& row, const std::string& remark) {
   if (remark.empty()) return;
@@ -165,6 +177,7 @@ storage::Result<RetentionReport> make_retention_report(const storage::PartitionL
     input.segments.push_back(report.segments.back().segment);
   }
   auto verdicts = storage::judge_retention(input);
+  if (report.topic_partition.topic == kMetadataTopic) trimmed_by_snapshots(verdicts);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     auto& row = report.segments[i];
     const bool active = i + 1 == verdicts.size();

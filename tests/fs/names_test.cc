@@ -148,10 +148,10 @@ TEST(Names, AFileOfASegmentCarriesTheSegment) {
 }
 
 TEST(Names, TheRootOfAPartitionListsAllButItsStreams) {
-  EXPECT_THAT(
-      listed(NodeKind::kPartition),
-      ElementsAre("README", "CACHEDIR.TAG", "active", "first", "first.json", "last", "last.json",
-                  "offsets", "problems.jsonl", "seek", "segments", "state", "stats", "time"));
+  EXPECT_THAT(listed(NodeKind::kPartition),
+              ElementsAre("README", "CACHEDIR.TAG", "active", "first", "first.json", "last",
+                          "last.json", "offsets", "problems.jsonl", "retention", "seek", "segments",
+                          "state", "stats", "time"));
   for (const char* name : {"records.jsonl", "records.values", "records.keys", "records.tsv"}) {
     EXPECT_TRUE(parse(NodeKind::kPartition, name)) << name;
   }
@@ -173,9 +173,48 @@ TEST(Names, StateHasOneValueAFile) {
             static_cast<std::int64_t>(StateFile::kTopicId));
 }
 
+TEST(Names, RetentionIsADirectoryOfFilesLinksAndSuppositions) {
+  Node retention;
+  retention.kind = NodeKind::kRetention;
+  retention.partition = 3;
+  const auto in = [&](NodeKind dir, std::string_view name) {
+    Node node = retention;
+    node.kind = dir;
+    return parse_name(node, name);
+  };
+  for (const char* name : {"status.tsv", "status.json", "policy.tsv", "policy.json", "next",
+                           "timeline.svg", "expired", "deleting", "what-if"}) {
+    const auto node = parse_name(retention, name);
+    ASSERT_TRUE(node) << name;
+    EXPECT_EQ(print_name(*node), name);
+    EXPECT_EQ(node->partition, 3U);
+  }
+  const auto expired = in(NodeKind::kExpired, "00000000000000001005");
+  ASSERT_TRUE(expired);
+  EXPECT_EQ(expired->kind, NodeKind::kExpiredLink);
+  EXPECT_EQ(expired->number, 1005);
+  EXPECT_EQ(print_name(*expired), "00000000000000001005");
+  EXPECT_FALSE(in(NodeKind::kExpired, "00000000000000001005.deleted"));
+  const auto deleting = in(NodeKind::kDeleting, "00000000000000001005.deleted");
+  ASSERT_TRUE(deleting);
+  EXPECT_EQ(print_name(*deleting), "00000000000000001005.deleted");
+  EXPECT_FALSE(in(NodeKind::kDeleting, "00000000000000001005"));
+  EXPECT_TRUE(in(NodeKind::kDeleting, "status.tsv"));
+
+  for (const char* name : {"retention.ms=3600000", "retention.ms=1,retention.bytes=5.json",
+                           "cleanup.policy=compact,delete", "cleanup.policy=,retention.ms=2"}) {
+    const auto node = in(NodeKind::kWhatIf, name);
+    ASSERT_TRUE(node) << name;
+    EXPECT_EQ(print_name(*node), name);
+  }
+  for (const char* name : {"", "retention.ms", "retention.ms=x", "no.such=1", ",retention.ms=1",
+                           "retention.ms=1,retention.ms=2", "cleanup.policy=shred"})
+    EXPECT_FALSE(in(NodeKind::kWhatIf, name)) << name;
+}
+
 TEST(Names, TheBrokersRootHasItsOwnFiles) {
-  EXPECT_THAT(listed(NodeKind::kRoot),
-              ElementsAre("README", "CACHEDIR.TAG", "problems.jsonl", "stats", "topics"));
+  EXPECT_THAT(listed(NodeKind::kRoot), ElementsAre("README", "CACHEDIR.TAG", "problems.jsonl",
+                                                   "retention", "stats", "topics"));
   Node topic = make(NodeKind::kTopic, Form::kRaw, 0, "we.ird-name_9");
   EXPECT_EQ(parse(NodeKind::kTopics, "we.ird-name_9"), topic);
   EXPECT_EQ(parse_name(topic, "7"),
