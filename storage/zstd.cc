@@ -3,6 +3,7 @@
 #include <new>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "storage/check.h"
 #include "storage/codec_output.h"
@@ -38,6 +39,15 @@ std::size_t first_guess(Bytes compressed) {
   return compressed.size() * 4 + 4096;
 }
 
+Errc code_of(std::size_t error) {
+  switch (ZSTD_getErrorCode(error)) {
+    case ZSTD_error_frameParameter_windowTooLarge: return Errc::kTooLarge;  // beyond 128 MiB
+    case ZSTD_error_dictionary_wrong:
+    case ZSTD_error_frameParameter_unsupported: return Errc::kUnsupported;
+    default: return Errc::kCorrupt;
+  }
+}
+
 }  // namespace
 
 Result<void> unzstd(Bytes compressed, CodecOutput& out) {
@@ -51,7 +61,7 @@ Result<void> unzstd(Bytes compressed, CodecOutput& out) {
     ZSTD_outBuffer chunk{room.data(), room.size(), 0};
     const std::size_t consumed_before = in.pos;
     wanted = ZSTD_decompressStream(context, &chunk, &in);
-    if (ZSTD_isError(wanted)) return fail(Errc::kCorrupt, ZSTD_getErrorName(wanted));
+    if (ZSTD_isError(wanted)) return fail(code_of(wanted), ZSTD_getErrorName(wanted));
     if (chunk.pos == 0 && in.pos == consumed_before)
       return fail(Errc::kCorrupt, "ends within a frame");
     RETURN_IF_ERROR(out.produced(chunk.pos));

@@ -383,6 +383,14 @@ TEST(ZstdTest, AFrameThatClaimsAGigabyteAllocatesNoneOfIt) {
   EXPECT_LE(buffer.capacity(), 100000U);
 }
 
+TEST(ZstdTest, DictionariesAndHugeWindowsAreRefusedForWhatTheyAre) {
+  // A frame header with dictionary id 7; one with a window of 2^38 bytes.
+  EXPECT_EQ(expanded(Codec::kZstd, tests::unhex("28b52ffd01580708000061090000")), "[unsupported]");
+  EXPECT_EQ(expanded(Codec::kZstd, tests::unhex("28b52ffd00e0090000"
+                                                "61")),
+            "[too large]");
+}
+
 TEST(ZstdTest, AFailureLeavesNothingBehindForTheNextBatch) {
   const std::string good = compressed(Codec::kZstd, "good");
   EXPECT_EQ(expanded(Codec::kZstd, good.substr(0, good.size() - 1)), "[corrupt]");
