@@ -56,7 +56,7 @@ std::uint32_t xxh32(Bytes bytes) {
   if (bytes.size() >= 16) {
     std::uint32_t lanes[4] = {k1 + k2, k2, 0, 0U - k1};
     for (; end - at >= 16; at += 16)
-      for (int lane = 0; lane < 4; ++lane)
+      for (std::ptrdiff_t lane = 0; lane < 4; ++lane)
         lanes[lane] = std::rotl(lanes[lane] + load_u32(at + 4 * lane) * k2, 13) * k1;
     sum = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) +
           std::rotl(lanes[3], 18);

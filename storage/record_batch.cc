@@ -368,7 +368,7 @@ RecordReader::Step RecordReader::next_legacy(Record& record) {
   return Step::kRecord;
 }
 
-RecordReader::Step RecordReader::corrupt(std::string why) {
+RecordReader::Step RecordReader::corrupt(const std::string& why) {
   why_ = "record " + std::to_string(ordinal_) + " of " + std::to_string(records_count_) +
          ", at byte " + std::to_string(position_) + " of the records: " + why;
   return Step::kCorrupt;

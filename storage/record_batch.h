@@ -69,7 +69,7 @@ class RecordReader {
   [[gnu::cold, gnu::noinline]] Step end_v2();
   enum class Fault { kLength, kFields, kOffset };
   [[gnu::cold, gnu::noinline]] Step corrupt_record(Fault fault, std::int64_t found);
-  [[gnu::cold, gnu::noinline]] Step corrupt(std::string why);
+  [[gnu::cold, gnu::noinline]] Step corrupt(const std::string& why);
 
   BatchHeader header_;
   Bytes section_;               // decoded records
