@@ -134,10 +134,15 @@ Result<std::vector<NamesListing::Item>> RetentionFiles::list(const PartitionView
 
 Result<RetentionFiles::Report> RetentionFiles::report(const PartitionView& view, TimestampMs now) {
   const auto steady = steady_now_ms();
+  const auto segments = view.log->segments();
+  ASSIGN_OR_RETURN(const auto offsets, view.log->offsets());
   {
     const storage::MutexLock lock(mutex_);
     const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) {
-      return kept.partition == view.id && steady - kept.made_ms < kKeepMs;
+      return kept.partition == view.id && steady - kept.made_ms < kKeepMs &&
+             kept.segments == segments &&
+             kept.report->log_start_offset == offsets.log_start_offset &&
+             kept.report->log_end_offset == offsets.log_end_offset;
     });
     if (found != kept_.end()) return found->report;
   }
@@ -148,7 +153,7 @@ Result<RetentionFiles::Report> RetentionFiles::report(const PartitionView& view,
   if (report->segments.size() > kManySegments) return report;  // too large to lie about
   const storage::MutexLock lock(mutex_);
   std::erase_if(kept_, [&](const Kept& kept) { return kept.partition == view.id; });
-  kept_.push_front({view.id, steady, report});
+  kept_.push_front({view.id, steady, segments, report});
   if (kept_.size() > kKept) kept_.pop_back();
   return report;
 }

@@ -18,8 +18,8 @@
 namespace offsetfs::fs {
 
 // `retention/` of a partition: its files, and the links of expired/ and deleting/. All are views of
-// one report, which is kept for a second, so that a walk through the directory makes it once. Any
-// thread.
+// one report, which is kept for a second as long as segments and offsets stay what they are, so
+// that a walk through the directory makes it once. Any thread.
 class RetentionFiles {
  public:
   // `settings` must outlive this.
@@ -50,6 +50,7 @@ class RetentionFiles {
   struct Kept {
     std::uint32_t partition = 0;
     std::int64_t made_ms = 0;  // steady clock
+    std::shared_ptr<const std::vector<storage::SegmentEntry>> segments;
     Report report;
   };
 
