@@ -202,7 +202,7 @@ class Drawing {
          {"kept", "kept"},
          {"expired", "expired: the next check takes it"},
          {"deleting", "deleting: renamed .deleted"}}};
-    constexpr std::array kLegendX{20, 100, 170, 400};
+    constexpr std::array kLegendX{20, 100, 170, 425};
     for (std::size_t i = 0; i < kLegend.size(); ++i) {
       rect(kLegendX[i], 65, 12, 12, kLegend[i][0]);
       text(kLegendX[i] + 18, 76, "quiet", kLegend[i][1]);
@@ -243,15 +243,12 @@ class Drawing {
 
   std::string verdict_text(const RetentionRow& row) const {
     const auto& verdict = row.verdict;
-    if (row.state == RetentionRow::State::kDeleting)
-      return "gone " + minute_text(verdict.latest_gone) + "  file.delete.delay.ms";
-    if (verdict.due == storage::kNever) return std::string("no date  ") + hold_name(verdict.hold);
-    const auto when = verdict.due <= report_.now
-                          ? "next check, gone " + minute_text(verdict.latest_gone)
-                          : "by " + minute_text(verdict.latest_gone);
-    return when + "  " + retention_rule_name(verdict.rule) +
-           (verdict.hold == storage::Hold::kNothing ? ""
-                                                    : std::string(", ") + hold_name(verdict.hold));
+    const auto gone = "gone by " + minute_text(verdict.latest_gone);
+    if (row.state == RetentionRow::State::kDeleting) return gone + ": file.delete.delay.ms";
+    if (verdict.due == storage::kNever) return std::string("no date: ") + hold_name(verdict.hold);
+    if (verdict.hold == storage::Hold::kNothing)
+      return gone + ": " + retention_rule_name(verdict.rule) + ", at the next check";
+    return gone + ": " + retention_rule_name(verdict.rule) + ", " + hold_name(verdict.hold);
   }
 
   void gap(std::size_t from, std::size_t to, int number) {
@@ -270,20 +267,22 @@ class Drawing {
     line(kChartRight, kHeadHeight, bottom, "axis");
     text(kChartLeft, caption, "mono quiet", minute_text(axis.low()));
     text(kChartRight, caption, "mono quiet", minute_text(axis.high()), "end");
-    line(axis.x(report_.now), kHeadHeight - 4, bottom, "now");
     const auto now_x = axis.x(report_.now);
-    text(now_x, kHeadHeight - 8, "", "now", now_x > kChartRight - 20 ? "end" : "middle");
+    line(now_x, kHeadHeight - 4, bottom, "now");
     const auto retention_ms = report_.config.log.retention_ms;
-    if (retention_ms < 0) return;
-    const auto edge = storage::add_saturated(report_.now, -retention_ms);
-    if (!axis.holds(edge)) return;
-    line(axis.x(edge), kHeadHeight - 20, bottom, "edge");
-    // A line above "now", so that the two captions can't meet.
-    const bool at_left = axis.x(edge) < kChartLeft + 60;
-    text(axis.x(edge), kHeadHeight - 24, "edge-text", "retention.ms ago",
-         at_left                           ? "start"
-         : axis.x(edge) > kChartRight - 60 ? "end"
-                                           : "middle");
+    const auto edge = storage::add_saturated(report_.now, -std::max<std::int64_t>(retention_ms, 0));
+    const bool has_edge = retention_ms >= 0 && axis.holds(edge);
+    // The two lines may be close: then "now" stands right of its own.
+    const bool close = has_edge && now_x - axis.x(edge) < 30;
+    text(close ? now_x + 4 : now_x, kHeadHeight - 8, "", "now", close ? "start" : "middle");
+    if (!has_edge) return;
+    const auto edge_x = axis.x(edge);
+    line(edge_x, kHeadHeight - 20, bottom, "edge");
+    // Its caption is a line above, so that the two can't meet.
+    text(edge_x, kHeadHeight - 24, "edge-text", "retention.ms ago",
+         edge_x < kChartLeft + 60    ? "start"
+         : edge_x > kChartRight - 60 ? "end"
+                                     : "middle");
   }
 
   const RetentionReport& report_;
