@@ -41,11 +41,23 @@ LogCursor::Step LogCursor::next() {
         return Step::kIo;
       case BatchScanner::Step::kTornTail:
       case BatchScanner::Step::kDamaged:
+        if (options_.headers_only && stepped_over()) continue;
         if (damaged()) return error_.code == Errc::kIo ? Step::kIo : Step::kDamaged;
         continue;
     }
   }
   return Step::kEnd;
+}
+
+// Without CRCs a batch that lies about its length leads astray, and it was handed out already (who
+// reads it will be told). True: the scanner stands at the next batch again.
+bool LogCursor::stepped_over() {
+  const auto found = segment_->search(next_offset_, limit_, log_->options().limits);
+  if (!found || found->outcome != BatchSearch::Outcome::kFound) return false;
+  if (found->place.position == stepped_to_) return false;  // once is enough
+  stepped_to_ = found->place.position;
+  scanner_->resume_at(found->place.position);
+  return true;
 }
 
 // The scanner stands where it can't go on. False: that is a torn tail, and the segment's end.

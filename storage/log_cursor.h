@@ -53,6 +53,7 @@ class LogCursor {
   Result<bool> enter_segment();
   Result<bool> try_to_enter();
   void leave_segment();
+  bool stepped_over();
   bool damaged();
 
   const std::shared_ptr<const PartitionLog> log_;
@@ -62,7 +63,8 @@ class LogCursor {
   std::shared_ptr<const Segment> segment_;  // what scanner_ reads
   Position limit_{};
   std::optional<BatchScanner> scanner_;  // none: a segment is to be looked for
-  std::optional<Offset> left_;           // base offset of the segment that was left last
+  Position stepped_to_{-1};
+  std::optional<Offset> left_;  // base offset of the segment that was left last
   Error error_;
   Damage damage_;
 };

@@ -81,7 +81,8 @@ Result<Position> Segment::resume_position(Position damaged, Offset at_least,
     BatchHeader next;
     ASSIGN_OR_RETURN(const Probe next_probe, window.probe(behind, next, nullptr));
     if (next_probe == Probe::kBatch && next.base_offset >= header.next_offset()) {
-      if (next.is_v2() && next.base_offset == header.next_offset()) return behind;
+      // Inside of a legacy wrapper whole messages may lie: there is no looking for others in it.
+      if (next.base_offset == header.next_offset() || !header.is_v2()) return behind;
       // A gap, or a wrong length that leads over other batches.
       ASSIGN_OR_RETURN(const std::optional<Position> between,
                        next_good_batch(damaged + 1, behind, header.base_offset, window.limit()));
@@ -169,10 +170,11 @@ Result<Damage> Segment::describe(Position position, Position end,
                              (!following || header.last_offset < *following);
   if (header_stands && header.is_v2()) {
     damage.first = header.base_offset;
-    if (header.records_count == header.last_offset - header.base_offset + 1) {
-      damage.next = header.next_offset();
-    }
-  } else if (header_stands) {
+  }
+  // Beyond its own end it says nothing: more than this batch may be damaged.
+  const bool all_of_it = header_stands && position + header.size_bytes == end;
+  if (all_of_it &&
+      (!header.is_v2() || header.records_count == header.last_offset - header.base_offset + 1)) {
     damage.next = header.next_offset();
   }
   ASSIGN_OR_RETURN(damage.what, what_is_wrong(position, window));

@@ -148,6 +148,8 @@ Result<std::optional<Position>> Segment::judge(WalkEnd& end, Offset target, LogW
                                                const DecodeLimits& limits,
                                                BatchSearch& search) const {
   using Odd = std::optional<Position>;
+  bool odd = end.probe != Probe::kBatch && end.probe != Probe::kEnd;
+  if (end.probe == Probe::kEnd) search.outcome = BatchSearch::Outcome::kPastEnd;
   if (end.probe == Probe::kBatch) {
     ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(end.position, end.header));
     search.place.header = end.header;
@@ -160,25 +162,24 @@ Result<std::optional<Position>> Segment::judge(WalkEnd& end, Offset target, LogW
       if (!end.header.is_v2()) first = search.batch->records().first_offset();
     } else {
       ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(end.position, end.header));
-      if (!crc_good) return Odd(end.position);
-      // The batch lies where it says, but what it holds can't be had.
-      if (!end.header.is_v2()) first = end.expected_offset().value_or(std::min(target, first));
-      search.outcome = BatchSearch::Outcome::kDamaged;
-      search.damage = {end.position, end.position + end.header.size_bytes, first,
-                       end.header.next_offset(), batch.error().what};
-      report(end.position, batch.error().what);
+      odd = !crc_good;
+      if (crc_good) {  // the batch lies where it says, but what it holds can't be had
+        if (!end.header.is_v2()) first = end.expected_offset().value_or(std::min(target, first));
+        search.outcome = BatchSearch::Outcome::kDamaged;
+        search.damage = {end.position, end.position + end.header.size_bytes, first,
+                         end.header.next_offset(), batch.error().what};
+        report(end.position, batch.error().what);
+      }
     }
-    if (first <= target) return Odd();
-  } else if (end.probe == Probe::kEnd) {
-    search.outcome = BatchSearch::Outcome::kPastEnd;
-  } else {
-    return Odd(end.position);
+    if (!odd && first <= target) return Odd();
   }
-  // A gap, or the end. Unless the batch before said less of itself than it holds: then the target
-  // is in there, and its CRC is bad.
-  if (!end.previous_position) return Odd();
-  ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(*end.previous_position, end.previous));
-  return crc_good ? Odd() : Odd(*end.previous_position);
+  // A gap, the end, or something odd. If the batch before lied about its length or its last offset,
+  // then the fault lies there, and its CRC is bad.
+  if (end.previous_position) {
+    ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(*end.previous_position, end.previous));
+    if (!crc_good) return Odd(*end.previous_position);
+  }
+  return odd ? Odd(end.position) : Odd();
 }
 
 Result<BatchSearch> Segment::search(Offset target, Position valid_end,

@@ -101,6 +101,21 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
     if (probe == Probe::kZeros) {
       ASSIGN_OR_RETURN(tail.zero_tail, zeros_to_the_end(window, at, living));
     }
+    if (!seen.empty()) {  // did the last one lie about its length?
+      const Seen& last = seen.back();
+      ASSIGN_OR_RETURN(const bool good, window.crc_good(last.position, last.header));
+      if (!good) {
+        ASSIGN_OR_RETURN(const auto hidden,
+                         next_good_batch(last.position + 1, window.limit(), last.header.base_offset,
+                                         window.limit()));
+        if (hidden) {
+          at = *hidden;
+          seen.pop_back();
+          tail.zero_tail = false;
+          continue;
+        }
+      }
+    }
     const Offset expected = seen.empty() ? base_offset_ : seen.back().header.next_offset();
     std::optional<Position> behind;
     if (!tail.zero_tail) {
@@ -182,6 +197,14 @@ Result<std::optional<BatchPlace>> Segment::last_with_records(Position from, Posi
       continue;
     }
     if (from.value > 0) break;  // perhaps no boundary at all: from the front one knows
+    if (last) {                 // did it lie about its length?
+      ASSIGN_OR_RETURN(const bool good, window.crc_good(last->position, last->header));
+      if (!good) {
+        at = last->position;
+        expected = last->header.base_offset;
+        last.reset();
+      }
+    }
     ASSIGN_OR_RETURN(const Damage damage, damage_at(at, expected, window.limit()));
     if (damage.end == at) break;
     at = damage.end;

@@ -14,6 +14,8 @@ namespace {
 template <class Visit>
 Result<void> visit_headers(const Segment& segment, LogWindow& window, Position at,
                            std::optional<Offset> expected, const Visit& visit) {
+  std::optional<Position> previous_position;
+  BatchHeader previous;
   while (true) {
     BatchHeader header;
     ASSIGN_OR_RETURN(const Probe probe, window.probe(at, header, nullptr));
@@ -22,8 +24,18 @@ Result<void> visit_headers(const Segment& segment, LogWindow& window, Position a
       ASSIGN_OR_RETURN(const bool more, visit(at, header));
       if (!more) return {};
       expected = header.next_offset();
+      previous_position = at;
+      previous = header;
       at = at + header.size_bytes;
       continue;
+    }
+    if (previous_position) {  // did it lie about its length?
+      ASSIGN_OR_RETURN(const bool good, window.crc_good(*previous_position, previous));
+      if (!good) {
+        at = *previous_position;
+        expected = previous.base_offset;
+      }
+      previous_position.reset();
     }
     ASSIGN_OR_RETURN(const Damage damage, segment.damage_at(at, expected, window.limit()));
     if (damage.end == at) return {};

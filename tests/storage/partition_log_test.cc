@@ -1,0 +1,407 @@
+#include "storage/partition_log.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/log_cursor.h"
+#include "tests/support/log_builder.h"
+#include "tests/support/open_logs.h"
+#include "tests/support/temp_dir.h"
+
+namespace offsetfs::tests {
+namespace {
+
+using storage::Errc;
+using storage::LogCursor;
+using storage::Offset;
+using storage::PartitionLog;
+using storage::RecordLookup;
+using storage::TimestampMs;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Outcome = RecordLookup::Outcome;
+
+class PartitionLogTest : public testing::Test {
+ protected:
+  std::shared_ptr<const PartitionLog> open() {
+    source_ = open_source({temp_.path()});
+    return open_log(*source_, "orders-3");
+  }
+  std::string at(const PartitionLog& log, std::int64_t offset) {
+    const RecordLookup found = log.find(Offset{offset}).value();
+    switch (found.outcome) {
+      case Outcome::kPresent: return std::string(found.record.value.value_or("null"));
+      case Outcome::kControl: return "control";
+      case Outcome::kCompacted: return "compacted";
+      case Outcome::kBelowLogStart: return "below";
+      case Outcome::kPastLogEnd: return "past";
+      case Outcome::kDamaged: return "damaged";
+    }
+    return "";
+  }
+  std::vector<std::string> problems() {
+    std::vector<std::string> all;
+    for (const auto& problem : source_->problems().list()) {
+      all.push_back(problem.file.substr(temp_.path().size() + 1) + ":" +
+                    std::to_string(problem.position) + ": " + problem.what);
+    }
+    return all;
+  }
+
+  TempDir temp_;
+  LogBuilder builder_{temp_ / "orders-3"};
+  std::shared_ptr<const storage::LogDir> source_;
+};
+
+TEST_F(PartitionLogTest, RecordsAreFoundOverSegmentsAndNothingBeyondThem) {
+  builder_.offset(5).batch({"a", "b"}).roll().batch({"c"}).roll().batch({"d", "e"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 4), "below");
+  EXPECT_EQ(at(*log, 5), "a");
+  EXPECT_EQ(at(*log, 7), "c");
+  EXPECT_EQ(at(*log, 9), "e");
+  EXPECT_EQ(at(*log, 10), "past");
+  EXPECT_EQ(log->first_record().value(), Offset{5});
+  EXPECT_EQ(log->last_record().value(), Offset{9});
+}
+
+TEST_F(PartitionLogTest, AnEmptyDirectoryIsAnEmptyLog) {
+  temp_.make_dir("orders-3");
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "past");
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{0});
+  EXPECT_EQ(log->first_record().value(), std::nullopt);
+  EXPECT_EQ(log->last_record().value(), std::nullopt);
+  EXPECT_EQ(log->find_time(TimestampMs{0})->record, std::nullopt);
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(PartitionLogTest, AnEmptyActiveSegmentEndsTheLogAtItsBaseOffset) {
+  builder_.batch({"a"}).offset(4000).roll().build();
+  std::filesystem::remove(temp_ / "orders-3/00000000000000000000.log");
+  const auto log = open();
+  EXPECT_EQ(log->offsets()->log_start_offset, Offset{4000});
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{4000});
+  EXPECT_EQ(log->last_record().value(), std::nullopt);
+}
+
+TEST_F(PartitionLogTest, ALogStartInsideABatchHidesWhatLiesBelow) {
+  builder_.batch({"a", "b", "c", "d"}).build();
+  temp_.write("log-start-offset-checkpoint", "0\n1\norders 3 2\n");
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "below");
+  EXPECT_EQ(at(*log, 2), "c");
+  EXPECT_EQ(log->first_record().value(), Offset{2});
+  EXPECT_EQ(log->find(Offset{0})->next, Offset{2});
+  EXPECT_EQ(log->find_time(TimestampMs{0})->record, Offset{2});
+}
+
+TEST_F(PartitionLogTest, ALogStartBeyondTheEndHidesEverythingAndIsNamed) {
+  builder_.batch({"a", "b"}).build();
+  temp_.write("log-start-offset-checkpoint", "0\n1\norders 3 9\n");
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "below");
+  EXPECT_EQ(at(*log, 9), "past");
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{9});
+  EXPECT_EQ(log->last_record().value(), std::nullopt);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("lies beyond the log end 2")));
+}
+
+TEST_F(PartitionLogTest, TheHighWatermarkIsClampedIntoTheLog) {
+  builder_.offset(10).batch({"a", "b"}).build();
+  EXPECT_EQ(open()->offsets()->high_watermark, Offset{10});
+  temp_.write("replication-offset-checkpoint", "0\n1\norders 3 11\n");
+  EXPECT_EQ(open()->offsets()->high_watermark, Offset{11});
+  temp_.write("replication-offset-checkpoint", "0\n1\norders 3 999\n");
+  EXPECT_EQ(open()->offsets()->high_watermark, Offset{12});
+}
+
+TEST_F(PartitionLogTest, ABadCheckpointIsNamedAndSaysNothing) {
+  builder_.batch({"a", "b"}).build();
+  temp_.write("log-start-offset-checkpoint", "0\n2\norders 3 1\n");
+  temp_.write("meta.properties", "version=7\n");
+  const auto log = open();
+  EXPECT_EQ(log->offsets()->log_start_offset, Offset{0});
+  EXPECT_EQ(log->node_id(), std::nullopt);
+  EXPECT_THAT(problems(), testing::UnorderedElementsAre(HasSubstr("log-start-offset-checkpoint"),
+                                                        HasSubstr("meta.properties")));
+}
+
+TEST_F(PartitionLogTest, AMarkerIsPassedOverByWhoeverSeeks) {
+  builder_.producer(7).transactional_batch({"a"}).commit(7).producer(-1).batch({"b"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "control");
+  EXPECT_EQ(log->find(Offset{1})->next, Offset{2});
+  EXPECT_EQ(log->seek(Offset{1}).value(), Offset{2});
+  EXPECT_EQ(log->last_record().value(), Offset{2});
+}
+
+TEST_F(PartitionLogTest, MarkersAndEmptiedBatchesAtTheEndAreNotTheLastRecord) {
+  builder_.producer(7).transactional_batch({"a"}).commit(7).emptied_batch(3).build();
+  const auto log = open();
+  EXPECT_EQ(log->last_record().value(), Offset{0});
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{5});
+  EXPECT_EQ(at(*log, 3), "compacted");
+  EXPECT_EQ(log->seek(Offset{1}).value(), std::nullopt);
+}
+
+TEST_F(PartitionLogTest, ATornTailIsTheQuietEndOfALivingLog) {
+  builder_.batch({"a"}).batch({"b"}).chop_bytes(5).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "past");
+  EXPECT_EQ(log->last_record().value(), Offset{0});
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(PartitionLogTest, ZerosBehindTheLastBatchAreItsQuietEnd) {
+  builder_.batch({"a"}).zero_tail(3 << 20).build();
+  const auto log = open();
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{1});
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(PartitionLogTest, ATornTailOfASealedSegmentIsNamedAndTheNextSegmentGoesOn) {
+  builder_.batch({"a"}).batch({"b"}).chop_bytes(5).offset(2).roll().batch({"c"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "compacted");
+  EXPECT_EQ(at(*log, 2), "c");
+  EXPECT_EQ(log->seek(Offset{1}).value(), Offset{2});
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("bytes are no whole batch")));
+}
+
+TEST_F(PartitionLogTest, ADamagedBatchTakesItsOwnRecordsOnly) {
+  builder_.batch({"a", "b"}).batch({"c", "d"}).batch({"e"});
+  const std::int64_t second = builder_.positions()[1];
+  builder_.flip_byte(second + 70).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "b");
+  EXPECT_EQ(at(*log, 2), "damaged");
+  EXPECT_EQ(at(*log, 3), "damaged");
+  EXPECT_EQ(at(*log, 4), "e");
+  EXPECT_EQ(log->find(Offset{2})->next, Offset{4});
+  EXPECT_EQ(log->seek(Offset{1}).value(), Offset{1});
+  EXPECT_EQ(log->seek(Offset{2}).error().code, Errc::kCorrupt);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("orders-3/00000000000000000000.log:" +
+                                                std::to_string(second) + ": CRC expected 0x")));
+}
+
+TEST_F(PartitionLogTest, ALengthThatLiesHidesNoneOfTheBatchesBehind) {
+  for (const int byte : {8, 9, 10, 11}) {  // of the length field
+    SCOPED_TRACE(byte);
+    std::filesystem::remove_all(temp_ / "orders-3");
+    LogBuilder builder(temp_ / "orders-3");
+    builder.batch({"a"}).batch({"b"}).batch({"c"}).batch({"d"});
+    builder.flip_byte(builder.positions()[1] + byte, 0x41).build();
+    const auto log = open();
+    EXPECT_EQ(at(*log, 0), "a");
+    EXPECT_EQ(at(*log, 1), "damaged");
+    EXPECT_EQ(at(*log, 2), "c");
+    EXPECT_EQ(at(*log, 3), "d");
+    EXPECT_EQ(log->offsets()->log_end_offset, Offset{4});
+  }
+}
+
+TEST_F(PartitionLogTest, AnOffsetDeltaThatLiesIsNoGap) {
+  builder_.batch({"a", "b", "c"}).batch({"d"});
+  builder_.flip_byte(26, 2).build();  // 2 becomes 0
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "damaged");
+  EXPECT_EQ(at(*log, 2), "damaged");
+  EXPECT_EQ(at(*log, 3), "d");
+}
+
+TEST_F(PartitionLogTest, ABatchThatClaimsTooMuchIsRefused) {
+  builder_.codec(storage::Codec::kZstd).batch({std::string(100000, 'x')}).batch({"b"}).build();
+  storage::LogDir::Options options;
+  options.log.limits.decompressed_bytes = 1000;
+  source_ = open_source({temp_.path()}, options);
+  const auto log = open_log(*source_, "orders-3");
+  EXPECT_EQ(at(*log, 0), "damaged");
+  EXPECT_EQ(at(*log, 1), "b");
+}
+
+// --- A living directory
+// ---------------------------------------------------------------------------
+
+TEST_F(PartitionLogTest, WhatIsAppendedIsThereAtOnce) {
+  builder_.batch({"a"}).living().build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "past");
+  builder_.batch({"b"}).build();
+  EXPECT_EQ(at(*log, 1), "b");
+  builder_.roll().batch({"c"}).build();
+  EXPECT_EQ(at(*log, 2), "c");
+  EXPECT_EQ(log->last_record().value(), Offset{2});
+  EXPECT_EQ(log->segments()->size(), 2U);
+}
+
+TEST_F(PartitionLogTest, ABatchStillBeingWrittenIsWaitedFor) {
+  builder_.batch({"a"}).batch({"b"}).build();
+  const std::string whole = builder_.log();
+  std::filesystem::resize_file(builder_.log_path(), whole.size() - 3);
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "past");
+  std::ofstream(builder_.log_path(), std::ios::app | std::ios::binary)
+      << whole.substr(whole.size() - 3);
+  EXPECT_EQ(at(*log, 1), "b");
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(PartitionLogTest, AfterATruncationTheOldRecordsAreGone) {
+  builder_.batch({"a"}).batch({"b"}).batch({"c"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "b");
+  EXPECT_EQ(at(*log, 2), "c");
+  std::filesystem::resize_file(builder_.log_path(),
+                               static_cast<std::uintmax_t>(builder_.positions()[1]));
+  EXPECT_EQ(at(*log, 2), "past");
+  EXPECT_EQ(at(*log, 1), "past");
+  LogBuilder(temp_ / "orders-3").batch({"a"}).batch({"B"}).batch({"C"}).batch({"D"}).build();
+  EXPECT_EQ(at(*log, 1), "B");
+  EXPECT_EQ(at(*log, 2), "C");
+  EXPECT_EQ(log->last_record().value(), Offset{3});
+}
+
+TEST_F(PartitionLogTest, ATruncationOverASegmentBoundaryForgetsTheSealedOneToo) {
+  builder_.batch({"a"}).batch({"b"}).roll().batch({"c"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "b");
+  EXPECT_EQ(at(*log, 2), "c");
+  std::filesystem::remove_all(temp_ / "orders-3/00000000000000000002.log");
+  LogBuilder(temp_ / "orders-3").batch({"a"}).batch({"B"}).build();
+  log->refresh();
+  EXPECT_EQ(at(*log, 1), "B");
+  EXPECT_EQ(at(*log, 2), "past");
+}
+
+TEST_F(PartitionLogTest, WhatRetentionTookIsBelowTheLogStart) {
+  builder_.batch({"a"}).roll().batch({"b"}).roll().batch({"c"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "a");
+  std::filesystem::rename(temp_ / "orders-3/00000000000000000000.log",
+                          temp_ / "orders-3/00000000000000000000.log.deleted");
+  log->refresh();
+  EXPECT_EQ(at(*log, 0), "below");
+  EXPECT_EQ(at(*log, 1), "b");
+  ASSERT_EQ(log->set_aside()->size(), 1U);
+  const auto segment = log->segment(log->set_aside()->front());
+  ASSERT_TRUE(segment);
+  EXPECT_EQ(log->valid_end(log->set_aside()->front()).value().value,
+            (*segment)->opened_info().size_bytes);
+}
+
+TEST_F(PartitionLogTest, ASegmentThatVanishesUnderALookupIsLookedForAgain) {
+  builder_.batch({"a"}).roll().batch({"b"}).roll().batch({"c"}).build();
+  const auto log = open();
+  EXPECT_EQ(log->segments()->size(), 3U);  // listed, nothing opened
+  std::filesystem::remove(temp_ / "orders-3/00000000000000000001.log");
+  const auto found = log->find(Offset{1});
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_EQ(found->outcome, Outcome::kCompacted);
+  EXPECT_EQ(found->next, Offset{2});
+}
+
+TEST_F(PartitionLogTest, CompactionReplacesASegmentUnderItsName) {
+  builder_.batch({"a", "b", "c"}).roll().batch({"d"}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "b");
+  LogBuilder(temp_ / "clean").batch({TestRecord("a"), TestRecord("c").at_offset(2)}).build();
+  std::filesystem::rename(temp_ / "clean/00000000000000000000.log",
+                          temp_ / "orders-3/00000000000000000000.log");
+  log->refresh();
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "compacted");
+  EXPECT_EQ(at(*log, 2), "c");
+}
+
+// --- Times
+// ------------------------------------------------------------------------------------------
+
+TEST_F(PartitionLogTest, ATimeLeadsToTheLeastOffsetThatIsNotOlder) {
+  builder_.batch({TestRecord("a").at_time(1000), TestRecord("b").at_time(5000),
+                  TestRecord("c").at_time(2000), TestRecord("d").at_time(7000)});
+  builder_.build();
+  const auto log = open();
+  EXPECT_EQ(log->find_time(TimestampMs{1001})->record, Offset{1});
+  EXPECT_EQ(log->find_time(TimestampMs{5001})->record, Offset{3});
+  EXPECT_EQ(log->find_time(TimestampMs{7001})->record, std::nullopt);
+  EXPECT_EQ(log->find_time(TimestampMs{-5})->record, Offset{0});
+  EXPECT_EQ(log->find_time(TimestampMs{-5})->kafka, std::nullopt);
+}
+
+TEST_F(PartitionLogTest, ABrokerGivesUpAtASegmentWithoutTimesAndTheMountGoesOn) {
+  builder_.legacy_batch(0, {"a"}).roll().batch({TestRecord("b").at_time(5000)}).build();
+  const auto found = open()->find_time(TimestampMs{4000}).value();
+  EXPECT_EQ(found.kafka, std::nullopt);  // the first segment's mtime is newer
+  EXPECT_EQ(found.record, Offset{1});
+}
+
+TEST_F(PartitionLogTest, AMarkersTimeLeadsToTheRecordBehindIt) {
+  builder_.clock(1000).producer(7).transactional_batch({"a"}).clock(9000).commit(7).producer(-1);
+  builder_.clock(2000).batch({"b"}).build();
+  const auto found = open()->find_time(TimestampMs{5000}).value();
+  EXPECT_EQ(found.kafka, Offset{1});
+  EXPECT_EQ(found.record, Offset{2});
+}
+
+// Above kTimeScanBytes the time index is asked.
+class LargeTimesTest : public PartitionLogTest {
+ protected:
+  LargeTimesTest() {
+    builder_.fill(400, 10, 600).roll().fill(400, 10, 600).roll().fill(10, 10, 600).build();
+  }
+  void expect_all_times() {
+    const auto log = open();
+    const std::int64_t end = log->offsets()->log_end_offset.value;
+    for (std::int64_t n = 0; n < end; n += 97) {
+      const auto found = log->find_time(TimestampMs{LogBuilder::kFirstTime + n}).value();
+      ASSERT_EQ(found.record, Offset{n});
+      ASSERT_EQ(found.kafka, Offset{n});
+    }
+    const auto none = log->find_time(TimestampMs{LogBuilder::kFirstTime + end}).value();
+    EXPECT_EQ(none.record, std::nullopt);
+    EXPECT_THAT(problems(), IsEmpty());
+  }
+};
+
+TEST_F(LargeTimesTest, TimesAreFoundByTheTimeIndex) { expect_all_times(); }
+
+TEST_F(LargeTimesTest, ATimeIndexThatEndsTooEarlyHidesNothing) {
+  const std::string path = temp_ / "orders-3/00000000000000000000.timeindex";
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 24 * 12);
+  expect_all_times();
+}
+
+TEST_F(LargeTimesTest, ATimeIndexOfAnotherSegmentHidesNothing) {
+  std::filesystem::copy_file(temp_ / "orders-3/00000000000000000000.timeindex",
+                             temp_ / "orders-3/00000000000000004000.timeindex",
+                             std::filesystem::copy_options::overwrite_existing);
+  expect_all_times();
+}
+
+TEST_F(LargeTimesTest, WithoutATimeIndexTheBatchesTell) {
+  std::filesystem::remove(temp_ / "orders-3/00000000000000000000.timeindex");
+  std::filesystem::remove(temp_ / "orders-3/00000000000000004000.timeindex");
+  expect_all_times();
+}
+
+TEST_F(LargeTimesTest, ALookupReadsTheBatchesBetweenTwoIndexEntriesAtMost) {
+  const auto log = open();
+  for (std::int64_t n = 0; n < 8000; n += 31) {
+    const auto place = log->find_afresh(Offset{n})->place.value();
+    EXPECT_LE(place.batches_scanned, 3) << n;  // batches of some 6 KiB, an entry each
+    if (n % 4000 > 20) {
+      EXPECT_TRUE(place.index_entry) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace offsetfs::tests
