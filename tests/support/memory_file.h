@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -28,8 +29,8 @@ class MemoryFile final : public storage::File {
  private:
   std::string content_;
   std::int64_t fail_at_ = -1;
-  mutable std::int64_t bytes_read_ = 0;
-  mutable std::int64_t reads_ = 0;
+  mutable std::atomic<std::int64_t> bytes_read_ = 0;
+  mutable std::atomic<std::int64_t> reads_ = 0;
 };
 
 }  // namespace offsetfs::tests
