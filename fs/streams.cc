@@ -175,6 +175,14 @@ bool Streams::opens_slowly(const Node& node, const Log& log, const SegmentEntry&
   return found->end.value - measured > kLittleBytes;
 }
 
+bool Streams::range_opens_slowly(const Log& log, const RecordRange& range) const {
+  RecordFilter filter;
+  const auto pieces = parts_->pieces_of(log, range, filter);
+  if (!pieces || !parts_->is_measured(**pieces)) return false;
+  const auto exceeds = (*pieces)->exceeds(kLittleBytes);
+  return exceeds && *exceeds;
+}
+
 Result<std::unique_ptr<StreamFile>> Streams::open_segment(const Node& node, const Log& log,
                                                           const SegmentEntry& entry,
                                                           const RenderContext& context,

@@ -69,6 +69,9 @@ class Streams {
   // Whether an open_segment() would have more than a little to scan.
   bool opens_slowly(const Node& node, const Log& log, const storage::SegmentEntry& entry) const;
 
+  // The same of an open_range().
+  bool range_opens_slowly(const Log& log, const RecordRange& range) const;
+
   // `segments/BASE/records.FORM` (kSegmentStream) and batches.jsonl (kSegmentBatches). Log start
   // and the like do not apply: the file as it lies.
   storage::Result<std::unique_ptr<StreamFile>> open_segment(const Node& node, const Log& log,

@@ -277,11 +277,15 @@ bool Tree::opens_slowly(const Node& node) {
   if (node.kind == NodeKind::kRange && counts_many_records(node)) return true;
   if (node.kind == NodeKind::kStateFile) return StateFiles::opens_slowly(node);
   if (node.kind == NodeKind::kBrokerRetentionFile) return true;
-  if (!is_segment_stream(node.kind) && !SegmentTexts::is_one(node.kind) &&
-      !RetentionFiles::is_one(node.kind))
+  if (!is_segment_stream(node.kind) && !is_partition_stream(node.kind) &&
+      !SegmentTexts::is_one(node.kind) && !RetentionFiles::is_one(node.kind))
     return false;
   const auto view = this->view(node);
   if (!view) return false;
+  if (is_partition_stream(node.kind)) {
+    const auto ends = resolve_ends(**view, node, now(), options_.show_control, /*exactly=*/false);
+    return ends && streams_.range_opens_slowly((*view)->log, ends->range);
+  }
   if (RetentionFiles::is_one(node.kind)) return retention_.opens_slowly(**view, node);
   if (SegmentTexts::is_one(node.kind)) return segment_texts_.opens_slowly(**view, node);
   const auto entry = segment_entry(**view, node);

@@ -192,6 +192,22 @@ TEST_F(ThreeSegmentsTest, OpenStreamIsFrozenAndAnotherOpenSeesMore) {
   EXPECT_EQ(read_all(*open_range(offsets(20, INT64_MAX))), "g\nh\ni\n");
 }
 
+TEST_F(StreamsTest, OpensAreSlowOnlyWhereMuchIsToBeScanned) {
+  LogBuilder(dir_).batch({"a"}).roll().fill(300, 20, 500).build();
+  open_log(dir_);
+  const auto& log = one_->view->log;
+  EXPECT_FALSE(streams().range_opens_slowly(log, offsets(0, 5)));
+  EXPECT_TRUE(streams().range_opens_slowly(log, offsets(0, INT64_MAX)));
+  Node node = node_of(NodeKind::kSegmentStream);
+  node.number = segment(1).base_offset.value;
+  EXPECT_TRUE(streams().opens_slowly(node, log, segment(1)));
+  open_segment(1);
+  EXPECT_FALSE(streams().opens_slowly(node, log, segment(1)));
+  streams_.reset();
+  options_.measured_range_bytes = 1000;  // read as it is made: nothing is scanned
+  EXPECT_FALSE(streams().range_opens_slowly(log, offsets(0, INT64_MAX)));
+}
+
 TEST_F(ThreeSegmentsTest, RangeWithMovingEndsIsReadPastTheKernelsCache) {
   RecordRange range = offsets(0, 3);
   range.moving = true;
