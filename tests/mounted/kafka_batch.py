@@ -61,6 +61,12 @@ def batch(base_offset, values, timestamp=1_800_000_000_000, codec=0, keys=None, 
     return batch_of(base_offset, records, len(values), timestamp, codec, leader_epoch)
 
 
+def repeated(template, records, times, base_offset=0):
+    """The same batch over and over, at offsets that follow each other: the CRC leaves them out."""
+    for i in range(times):
+        yield struct.pack(">q", base_offset + i * records) + template[8:]
+
+
 def write_log(directory, batches, base_offset=0):
     """A segment made of these batches, without indexes: they are hints and may be missing."""
     path = f"{directory}/{base_offset:020d}.log"

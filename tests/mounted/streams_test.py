@@ -4,10 +4,13 @@ import json
 import mmap
 import os
 import random
+import subprocess
+import time
 import unittest
 
-from mounted import (ENOENT, MountedTest, SAMPLE, answer_dump, answer_kcat, answer_records,
-                     answer_topics, error_of, fixture, is_plain, is_text, output, read, run)
+import kafka_batch
+from mounted import (CopyTest, ENOENT, MountedTest, SAMPLE, SANITIZED, answer_dump, answer_kcat, answer_records,
+                     answer_topics, error_of, fixture, is_plain, is_text, output, read, run, wait_until)
 
 
 def values_of(records):
@@ -373,6 +376,59 @@ class BatchTest(MountedTest):
         horizon = batch["delete_horizon"]
         self.assertEqual("OptionalLong.empty" if horizon is None else f"OptionalLong[{horizon}]",
                          told["deleteHorizonMs"])
+
+
+class ScanTest(CopyTest):
+    """Opens that take their time: eight segments of six megabytes that decompress to 350 each."""
+
+    BASES = range(0, 8_000_000, 1_000_000)
+
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.folder, "slow-0")
+        os.mkdir(self.source)
+        template = kafka_batch.batch(0, [b"%d" % n * 500 for n in range(250)], codec=1)
+        self.batches = 400 if SANITIZED else 2800
+        for base in self.BASES:
+            kafka_batch.write_log(
+                self.source, kafka_batch.repeated(template, 250, self.batches, base), base)
+        self.served = self.mount(self.source)
+
+    def scans(self):
+        stats = dict(line.split() for line in self.served.text("stats").splitlines())
+        return int(stats["scans"])
+
+    def start(self, below):
+        reader = subprocess.Popen(["cat", self.served / below], stdout=subprocess.PIPE)
+        self.addCleanup(reader.wait)
+        self.addCleanup(reader.stdout.close)
+        self.addCleanup(reader.kill)
+        return reader
+
+    def was_interrupted(self, base):
+        """Whether the scan of a reader that was killed has to be done again. It need not: the kill
+        may come too late."""
+        path = f"segments/{base:020d}/records.keys"
+        before = self.scans()
+        reader = self.start(path)
+        wait_until(lambda: self.scans() == before + 1, "the scan's begin")
+        reader.kill()
+        reader.wait()
+        self.assertEqual(self.served.read(path), b"\n" * 250 * self.batches)
+        return self.scans() == before + 2
+
+    def test_an_open_ends_with_its_reader_and_the_scan_with_it(self):
+        self.assertTrue(any(self.was_interrupted(base) for base in self.BASES))
+        self.assertEqual(self.served.read("offsets/1000005"), b"5" * 500)
+
+    def test_many_slow_opens_hold_up_nobody(self):
+        readers = [self.start(f"segments/{base:020d}/records.keys")
+                   for base in self.BASES for _ in range(3)]
+        for n in range(0, 250, 25):
+            self.assertEqual(self.served.read(f"offsets/{n}"), b"%d" % n * 500)
+        self.assertEqual(len(self.served.names("segments")), 8)
+        os.statvfs(self.served.path)
+        self.assertTrue(any(reader.poll() is None for reader in readers))
 
 
 if __name__ == "__main__":
