@@ -26,7 +26,7 @@ show() {
 }
 
 show 'offsetfs logs/clean mnt'
-show 'ls -C -w 100 mnt'
+show 'ls -C -T0 -w 96 mnt'
 show 'cat mnt/orders-0/offsets/42; echo'
 show 'jq -c "{key, payload, ts, codec, segment}" mnt/orders-0/offsets/42.json'
 show 'getfattr -n user.kafka.timestamp --only-values mnt/orders-0/offsets/42; echo'
