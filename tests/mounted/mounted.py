@@ -190,14 +190,15 @@ def is_mounted(path):
 class Mount:
     """offsetfs in the foreground on a mount point of its own, until close()."""
 
-    def __init__(self, *sources, options=(), arguments=(), environment=None, limits=None, user=None):
+    def __init__(self, *sources, options=(), arguments=(), environment=None, limits=None,
+                 wrapper=()):
         self.sources = [str(source) for source in sources]
         self.folder = tempfile.mkdtemp(prefix="offsetfs-test-")
         os.chmod(self.folder, 0o755)
         self.path = os.path.join(self.folder, "mnt")
         self.log_path = os.path.join(self.folder, "log")
         os.mkdir(self.path)
-        command = [BINARY, *self.sources, self.path, "-f", *arguments]
+        command = [*wrapper, BINARY, *self.sources, self.path, "-f", *arguments]
         if options:
             command += ["-o", ",".join(options)]
         with open(self.log_path, "wb") as log:
