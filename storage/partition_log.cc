@@ -99,9 +99,14 @@ std::shared_ptr<const SegmentList> PartitionLog::segment_list() const {
 }
 
 Result<std::shared_ptr<const Segment>> PartitionLog::segment(const SegmentEntry& entry) const {
-  return shared_.open_segments->get({owner_, entry.base_offset, entry.suffix}, [&] {
+  auto opened = shared_.open_segments->get({owner_, entry.base_offset, entry.suffix}, [&] {
     return Segment::open(dir_, below(""), entry, shared_.problems);
   });
+  if (!opened && opened.error().code != Errc::kNotFound) {
+    const std::string log = segment_file_name({entry.base_offset, SegmentFile::kLog, entry.suffix});
+    shared_.problems->add({dir_->name_of(below(log)), -1, opened.error().what});
+  }
+  return opened;
 }
 
 // --- The directory ----------------------------------------------------------------------------
