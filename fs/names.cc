@@ -85,6 +85,9 @@ constexpr FixedName kFixedNames[] = {
      number(RetentionFile::kStatusJson)},
     {NodeKind::kRetention, "status.tsv", NodeKind::kRetentionFile, Form::kRaw,
      number(RetentionFile::kStatusTsv)},
+    // What people type first; the listing has the name with its form.
+    {NodeKind::kRetention, "status", NodeKind::kRetentionFile, Form::kRaw,
+     number(RetentionFile::kStatusTsv), false},
     {NodeKind::kRetention, "timeline.svg", NodeKind::kRetentionFile, Form::kRaw,
      number(RetentionFile::kTimeline)},
     {NodeKind::kRetention, "what-if", NodeKind::kWhatIf},
@@ -96,6 +99,8 @@ constexpr FixedName kFixedNames[] = {
      number(BrokerRetentionFile::kStatusJson)},
     {NodeKind::kBrokerRetention, "status.tsv", NodeKind::kBrokerRetentionFile, Form::kRaw,
      number(BrokerRetentionFile::kStatusTsv)},
+    {NodeKind::kBrokerRetention, "status", NodeKind::kBrokerRetentionFile, Form::kRaw,
+     number(BrokerRetentionFile::kStatusTsv), false},
     {NodeKind::kBrokerRetention, "topics.tsv", NodeKind::kBrokerRetentionFile, Form::kRaw,
      number(BrokerRetentionFile::kTopics)},
 

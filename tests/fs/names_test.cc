@@ -189,6 +189,7 @@ TEST(Names, RetentionIsADirectoryOfFilesLinksAndSuppositions) {
     EXPECT_EQ(print_name(*node), name);
     EXPECT_EQ(node->partition, 3U);
   }
+  EXPECT_EQ(parse_name(retention, "status"), parse_name(retention, "status.tsv"));
   const auto expired = in(NodeKind::kExpired, "00000000000000001005");
   ASSERT_TRUE(expired);
   EXPECT_EQ(expired->kind, NodeKind::kExpiredLink);

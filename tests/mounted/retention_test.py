@@ -42,6 +42,8 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(self.policy("retained-0")["file.delete.delay.ms"]["value"], "60000")
 
     def test_the_json_forms_say_the_same(self):
+        self.assertEqual(self.mount.text("seg-demo-0/retention/status"),
+                         self.mount.text("seg-demo-0/retention/status.tsv"))
         rows = self.mount.table("seg-demo-0/retention/status.tsv")
         status = self.mount.json("seg-demo-0/retention/status.json")
         self.assertEqual([row["segment"] for row in rows], [row["segment"] for row in status["segments"]])
