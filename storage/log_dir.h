@@ -58,6 +58,9 @@ class LogDir : public LogSource {
   bool refresh() const;
 
  private:
+  // Long ago on any clock, yet a time that can be subtracted.
+  static constexpr std::int64_t kNeverChecked = INT64_MIN / 2;
+
   struct Found;    // a directory as a listing met it
   struct Known;    // an incarnation
   struct Listing;  // a snapshot
@@ -82,7 +85,7 @@ class LogDir : public LogSource {
 
   mutable Mutex mutex_;
   mutable std::shared_ptr<const Listing> listing_ GUARDED_BY(mutex_);
-  mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = INT64_MIN;
+  mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = kNeverChecked;
   mutable std::map<Incarnation, std::uint32_t> ids_ GUARDED_BY(mutex_);
   mutable std::vector<std::shared_ptr<Known>> known_ GUARDED_BY(mutex_);  // by id
 };

@@ -44,6 +44,9 @@ class LogDirFiles {
   void refresh() const;
 
  private:
+  // Long ago on any clock, yet a time that can be subtracted.
+  static constexpr std::int64_t kNeverChecked = INT64_MIN / 2;
+
   struct Contents;
   std::shared_ptr<const Contents> contents(bool look_now) const;
   void look_at(std::size_t which, Contents& contents) const;
@@ -52,7 +55,7 @@ class LogDirFiles {
   const std::shared_ptr<Problems> problems_;
   mutable Mutex mutex_;
   mutable std::shared_ptr<const Contents> contents_ GUARDED_BY(mutex_);
-  mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = INT64_MIN;
+  mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = kNeverChecked;
 };
 
 }  // namespace offsetfs::storage

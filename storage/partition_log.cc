@@ -76,7 +76,7 @@ void PartitionLog::moved_to(std::string below, bool checkpointed) const {
   const MutexLock lock(mutex_);
   if (below_ == below) return;
   below_ = std::move(below);
-  checked_ms_ = INT64_MIN;
+  checked_ms_ = kNeverChecked;
 }
 
 std::optional<std::int32_t> PartitionLog::node_id() const {

@@ -144,6 +144,9 @@ class PartitionLog {
   bool refresh() const;
 
  private:
+  // Long ago on any clock, yet a time that can be subtracted.
+  static constexpr std::int64_t kNeverChecked = INT64_MIN / 2;
+
   struct Snapshot;
   struct Reading;
   struct ActiveTail;
@@ -208,7 +211,7 @@ class PartitionLog {
     SegmentTail tail;
   };
   mutable std::unordered_map<Offset, SealedTail> sealed_tails_ GUARDED_BY(mutex_);  // bounded
-  mutable std::atomic<std::int64_t> checked_ms_ = INT64_MIN;
+  mutable std::atomic<std::int64_t> checked_ms_ = kNeverChecked;
   mutable std::atomic<bool> checkpointed_;
 };
 
