@@ -19,6 +19,7 @@ using storage::TimestampMs;
 using storage::TimestampOrigin;
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::size_t kHeadBytes = 4096;  // enough for a batch header
 
 constexpr std::string_view kMetadataTopic = "__cluster_metadata";
 
@@ -93,8 +94,9 @@ class Reader {
   // batches.
   void read_times(const SegmentEntry& entry, const storage::Segment& segment, bool active,
                   RetentionRow& row) {
-    storage::BatchScanner first(segment.log(), {0}, {row.segment.size_bytes},
-                                {.check_crc = false, .headers_only = true});
+    storage::BatchScanner first(
+        segment.log(), {0}, {row.segment.size_bytes},
+        {.check_crc = false, .headers_only = true, .piece_bytes = kHeadBytes});
     if (first.next() == storage::BatchScanner::Step::kBatch) {
       const auto& header = first.batch().header;
       row.first_timestamp = header.has_delete_horizon() || header.base_timestamp == kNoTimestamp
