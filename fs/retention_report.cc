@@ -73,7 +73,7 @@ class Reader {
       verdict.earliest_gone = verdict.latest_gone =
           storage::add_saturated(renamed, delete_delay_ms);
       verdict.reason = verdict.latest_gone > now_
-                           ? std::to_string(verdict.latest_gone - now_) + " ms are left"
+                           ? std::to_string((verdict.latest_gone - now_ + 999) / 1000) + " s are left"
                            : "its time is over: a broker that works on it removes it, else the "
                              "next one to start";
     }

@@ -218,7 +218,7 @@ Result<NodeFacts> Tree::broker_retention_facts() const {
   NodeFacts facts;
   facts.access = root_access_;
   facts.access.mode &= 0444;
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &facts.mtime);
+  facts.mtime = mounted_at_;
   return facts;
 }
 
