@@ -18,6 +18,15 @@ using storage::Errc;
 using storage::Result;
 using Counter = Stats::Counter;
 
+namespace {
+
+Attributes to_attributes(std::uint64_t ino, const NodeFacts& facts) {
+  return {make_stat(ino, facts.type, facts.access, facts.size_bytes, facts.mtime),
+          facts.attr_timeout};
+}
+
+}  // namespace
+
 struct FileSystem::Parts {
   Parts(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
         LogSink sink)
@@ -32,6 +41,18 @@ struct FileSystem::Parts {
     auto node = nodes.find(ino);
     if (!node) return storage::fail(Errc::kOutOfRange, "an unknown node number");
     return std::move(*node);
+  }
+
+  Result<std::unique_ptr<OpenFile>> open(std::uint64_t ino, const Node& node,
+                                         std::shared_ptr<const Content> content,
+                                         std::stop_token stop) {
+    auto file = tree.open(node, std::move(content), std::move(stop));
+    if (!file) return failure(std::move(file.error()));
+    // A record's attributes stay with the kernel; only what lasts longer than a glance asks again.
+    if (node.kind != NodeKind::kRecord) {
+      if (const auto facts = tree.facts(node)) (*file)->set_attributes(to_attributes(ino, *facts));
+    }
+    return file;
   }
 
   // A node that the kernel knows and that is not there any more is stale. Told so, the kernel looks
@@ -57,15 +78,6 @@ struct FileSystem::Parts {
   RecentContents recent;
   SlowOpens slow_opens;  // last: its threads use the others
 };
-
-namespace {
-
-Attributes to_attributes(std::uint64_t ino, const NodeFacts& facts) {
-  return {make_stat(ino, facts.type, facts.access, facts.size_bytes, facts.mtime),
-          facts.attr_timeout};
-}
-
-}  // namespace
 
 FileSystem::FileSystem(std::shared_ptr<const storage::LogSource> source,
                        const FileSystemOptions& options, LogSink log)
@@ -93,13 +105,15 @@ void FileSystem::forget(std::uint64_t ino, std::uint64_t lookups) {
   parts_->nodes.forget(ino, lookups);
 }
 
-Result<Attributes> FileSystem::getattr(std::uint64_t ino) {
+Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) {
   parts_->stats.add(Counter::kGetattrs);
   const auto node = parts_->node(ino);
   if (!node) return storage::fail(node.error());
   auto facts = parts_->tree.facts(*node);
-  if (!facts) return parts_->failure(std::move(facts.error()));
-  return to_attributes(ino, *facts);
+  if (facts) return to_attributes(ino, *facts);
+  // Deleted while it is being read: the reader keeps it to the end.
+  if (file != nullptr && file->attributes()) return *file->attributes();
+  return parts_->failure(std::move(facts.error()));
 }
 
 Result<std::string> FileSystem::readlink(std::uint64_t ino) {
@@ -122,9 +136,7 @@ Result<std::unique_ptr<OpenFile>> FileSystem::open(std::uint64_t ino) {
   parts_->stats.add(Counter::kOpens);
   const auto node = parts_->node(ino);
   if (!node) return storage::fail(node.error());
-  auto file = parts_->tree.open(*node, parts_->recent.take(ino), {});
-  if (!file) return parts_->failure(std::move(file.error()));
-  return file;
+  return parts_->open(ino, *node, parts_->recent.take(ino), {});
 }
 
 FileSystem::OpenTicket FileSystem::open_slowly(std::uint64_t ino, OpenDone done) {
@@ -133,9 +145,7 @@ FileSystem::OpenTicket FileSystem::open_slowly(std::uint64_t ino, OpenDone done)
   const auto work = [parts = parts_.get(), ino](std::stop_token stop) -> SlowOpens::Result {
     const auto node = parts->node(ino);
     if (!node) return storage::fail(node.error());
-    auto file = parts->tree.open(*node, nullptr, std::move(stop));
-    if (!file) return parts->failure(std::move(file.error()));
-    return file;
+    return parts->open(ino, *node, nullptr, std::move(stop));
   };
   return parts_->slow_opens.submit(ino, work, std::move(done));
 }

@@ -79,7 +79,8 @@ class FileSystem {
   // Counts a lookup of the node it returns; forget() takes it back if the entry could not be sent.
   storage::Result<Entry> lookup(std::uint64_t parent, std::string_view name);
   void forget(std::uint64_t ino, std::uint64_t lookups);
-  storage::Result<Attributes> getattr(std::uint64_t ino);
+  // `file`: the open file that is asked about, if it is one (may be null).
+  storage::Result<Attributes> getattr(std::uint64_t ino, const OpenFile* file = nullptr);
   storage::Result<std::string> readlink(std::uint64_t ino);
 
   // True if open() would scan: then use open_slowly(), which does it in a thread of the file

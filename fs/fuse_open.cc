@@ -80,10 +80,6 @@ void on_interrupt(fuse_req_t, void* id) {
     waiting->file_system->cancel_open(waiting->ticket);
 }
 
-OpenFile* file_of(const fuse_file_info* info) {
-  return reinterpret_cast<OpenFile*>(static_cast<std::uintptr_t>(info->fh));
-}
-
 void reply_open(fuse_req_t req, fuse_file_info info,
                 storage::Result<std::unique_ptr<OpenFile>> file) {
   if (!file) return reply_error(req, file.error());

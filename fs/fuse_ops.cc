@@ -42,9 +42,10 @@ void on_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forget
   fuse_reply_none(req);
 }
 
-void on_getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info*) {
+void on_getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info) {
   answer(req, [&](FileSystem& file_system) {
-    const auto attributes = file_system.getattr(ino);
+    // The kernel names a handle for regular files only.
+    const auto attributes = file_system.getattr(ino, info != nullptr ? file_of(info) : nullptr);
     if (!attributes) return reply_error(req, attributes.error());
     fuse_reply_attr(req, &attributes->stat, attributes->timeout);
   });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -40,6 +41,11 @@ inline fuse_entry_param to_fuse(const FileSystem::Entry& entry) {
   param.attr_timeout = entry.attributes.timeout;
   param.entry_timeout = entry.entry_timeout;
   return param;  // generation 0 always: a number never names another node
+}
+
+// The handle that OPEN gave for a regular file.
+inline OpenFile* file_of(const fuse_file_info* info) {
+  return reinterpret_cast<OpenFile*>(static_cast<std::uintptr_t>(info->fh));
 }
 
 // Callbacks that have a file of their own.

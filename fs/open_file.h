@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "fs/attributes.h"
 #include "storage/result.h"
 #include "storage/units.h"
 
@@ -29,6 +31,14 @@ class OpenFile {
                                                std::string& buffer) const = 0;
 
   virtual OpenFlags flags() const { return {}; }
+
+  // What is told of the file while it is open and its name is gone: what it was when it was opened.
+  // Set once, before the file is shared.
+  void set_attributes(const Attributes& attributes) { attributes_ = attributes; }
+  const std::optional<Attributes>& attributes() const { return attributes_; }
+
+ private:
+  std::optional<Attributes> attributes_;
 };
 
 }  // namespace offsetfs::fs

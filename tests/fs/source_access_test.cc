@@ -1,0 +1,110 @@
+#include "fs/source_access.h"
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "storage/dir.h"
+#include "tests/fs/one_partition.h"
+#include "tests/support/log_builder.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_backend.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using storage::Offset;
+using tests::LogBuilder;
+using tests::OnePartition;
+using tests::TempDir;
+
+class SourceAccessTest : public testing::Test {
+ protected:
+  SourceAccessTest() {
+    temp_.make_dir("above/data");
+    set_mode(temp_.path(), 0755);
+    set_mode(temp_ / "above", 0755);
+    set_mode(temp_ / "above/data", 0755);
+  }
+
+  static void set_mode(const std::string& path, mode_t mode) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0) << path;
+  }
+
+  mode_t root_mode() const {
+    const auto dir = storage::SourceDir::open(temp_ / "above/data", tests::test_backend()).value();
+    return root_access({dir}).mode;
+  }
+
+  TempDir temp_;
+};
+
+TEST_F(SourceAccessTest, TheRootIsAsOpenAsItsSource) {
+  EXPECT_EQ(root_mode(), 0555U);
+  set_mode(temp_ / "above/data", 0750);
+  EXPECT_EQ(root_mode(), 0550U);
+}
+
+TEST_F(SourceAccessTest, ADirectoryAboveThatKeepsOthersOutKeepsThemOutOfTheMount) {
+  set_mode(temp_ / "above", 0700);
+  EXPECT_EQ(root_mode(), 0500U);
+  set_mode(temp_ / "above", 0710);
+  EXPECT_EQ(root_mode(), 0550U);
+  set_mode(temp_ / "above", 0744);  // it may be listed, but nothing below it is reached
+  EXPECT_EQ(root_mode(), 0500U);
+}
+
+TEST_F(SourceAccessTest, TwoSourcesAreAsOpenAsTheNarrowerOne) {
+  temp_.make_dir("other");
+  set_mode(temp_ / "other", 0700);
+  const auto one = storage::SourceDir::open(temp_ / "above/data", tests::test_backend()).value();
+  const auto other = storage::SourceDir::open(temp_ / "other", tests::test_backend()).value();
+  EXPECT_EQ(root_access({one, other}).mode, 0500U);
+}
+
+TEST_F(SourceAccessTest, WhatIsMadeOfAllSegmentsIsAsNarrowAsTheNarrowest) {
+  const std::string dir = temp_ / "above/data/orders-0";
+  LogBuilder log(dir);
+  log.batch({"a"}).roll().batch({"b"}).build();
+  set_mode(dir + "/00000000000000000000.log", 0644);
+  set_mode(dir + "/00000000000000000001.log", 0640);
+  const OnePartition one(dir);
+  EXPECT_EQ(one.view->access.of_segment(Offset{0}).mode, 0444U);
+  EXPECT_EQ(one.view->access.of_segment(Offset{1}).mode, 0440U);
+  EXPECT_EQ(one.view->access.of_all_segments().mode, 0440U);
+}
+
+// With an ACL the group bits are its mask: what the named user may, not what the group may.
+TEST_F(SourceAccessTest, AnAclsMaskIsNotTakenForTheGroupsRights) {
+  const std::string dir = temp_ / "above/data/orders-0";
+  LogBuilder(dir).batch({"a"}).build();
+  const std::string file = dir + "/00000000000000000000.log";
+  set_mode(file, 0640);
+  struct Entry {
+    std::uint16_t tag;
+    std::uint16_t permissions;
+    std::uint32_t id;
+  };
+  constexpr std::uint32_t kNobody = UINT32_MAX;
+  const struct {
+    std::uint32_t version = 2;
+    Entry entries[5] = {{0x01, 6, kNobody},   // the owner
+                        {0x02, 4, 12345},     // a user
+                        {0x04, 0, kNobody},   // the group: nothing
+                        {0x10, 4, kNobody},   // the mask
+                        {0x20, 0, kNobody}};  // others
+  } acl;
+  ASSERT_EQ(::setxattr(file.c_str(), "system.posix_acl_access", &acl, sizeof acl, 0), 0)
+      << "this file system has no ACLs";
+  struct stat st {};
+  ASSERT_EQ(::stat(file.c_str(), &st), 0);
+  ASSERT_EQ(st.st_mode & 0777U, 0640U);
+  const OnePartition one(dir);
+  EXPECT_EQ(one.view->access.of_segment(Offset{0}).mode, 0400U);
+}
+
+}  // namespace
+}  // namespace offsetfs::fs
