@@ -124,12 +124,10 @@ class PageCacheTest(CopyTest):
         for path in files:
             after = resident_pages(path)
             name = os.path.relpath(path, source)
-            if path in warm:
-                self.assertEqual(after.count(1), before[path].count(1), name)
-            else:
-                self.assertLessEqual(after.count(1), before[path].count(1), name)
-                lost = [i for i, (a, b) in enumerate(zip(before[path], after)) if a and not b]
-                self.assertEqual(lost, [], name)
+            lost = [i for i, (a, b) in enumerate(zip(before[path], after)) if a and not b]
+            self.assertEqual(lost, [], f"pages of {name} that were resident")
+            kept = [i for i, (a, b) in enumerate(zip(before[path], after)) if b and not a]
+            self.assertEqual(kept, [], f"pages of {name} that were not resident")
 
 
 if __name__ == "__main__":
