@@ -117,13 +117,17 @@ CachedPieces::CachedPieces(std::int64_t file_bytes, std::size_t read_ahead_bytes
 
 CachedPieces::Cached CachedPieces::state_of(int fd, std::int64_t piece,
                                             const PageReservations& reservations) const {
-  constexpr std::uint64_t kBelievedTenths = 10;
+  // What was whole and has lost pages since is read with RWF_DONTCACHE, which drops them again: so
+  // that may be believed longer.
+  constexpr std::uint64_t kWholeTenths = 100, kOtherTenths = 10;
   auto& slot = seen_[static_cast<std::size_t>(piece) % seen_.size()];
   const auto now = now_in_tenths() & 0x3fffffff;
   const auto seen = slot.load(std::memory_order_relaxed);
   const auto age = now - (seen >> 2 & 0x3fffffff);
-  if (seen != 0 && seen >> 32 == static_cast<std::uint64_t>(piece) && age <= kBelievedTenths) {
-    return static_cast<Cached>(seen & 3);
+  const auto was = static_cast<Cached>(seen & 3);
+  if (seen != 0 && seen >> 32 == static_cast<std::uint64_t>(piece) &&
+      age <= (was == Cached::kWhole ? kWholeTenths : kOtherTenths)) {
+    return was;
   }
   if (reservations.holds_any_of(range_of(piece))) return Cached::kNotWhole;
   const auto cached = look(fd, piece);
@@ -137,21 +141,24 @@ CachedPieces::Cached CachedPieces::look(int fd, std::int64_t piece) const {
   struct stat st {};
   if (::fstat(fd, &st) != 0) return Cached::kUnknown;
   const Position from{piece * static_cast<std::int64_t>(kPieceBytes)};
-  // Of [from, from + size): the part that the file has.
-  const auto whole = [&](Position begin, std::size_t size) {
+  // Of [from, from + size): the part that the file has, but for one page in `spared`.
+  const auto whole = [&](Position begin, std::size_t size, std::size_t spared) {
     const auto left =
         std::min<std::int64_t>(st.st_size - begin.value, static_cast<std::int64_t>(size));
     if (left <= 0) return Cached::kWhole;
     const auto range = PageRange::holding(begin, static_cast<std::size_t>(left));
     const auto cached = count_cached(fd, range);
     if (!cached) return Cached::kUnknown;
-    return *cached == range.pages ? Cached::kWhole : Cached::kNotWhole;
+    const auto may_miss = spared == 0 ? 0 : range.pages / spared;
+    return *cached + may_miss >= range.pages ? Cached::kWhole : Cached::kNotWhole;
   };
-  const auto itself = whole(from, kPieceBytes);
+  const auto itself = whole(from, kPieceBytes, 0);
   if (itself != Cached::kWhole || st.st_size <= from.value) {
     return itself == Cached::kUnknown ? itself : Cached::kNotWhole;
   }
-  return whole(from + static_cast<std::int64_t>(kPieceBytes), read_ahead_bytes_);
+  // A read-ahead starts at a page that a reader who stopped short of it left marked, which is near
+  // where the cached pages end. A page here and there that reclaim took is no such end.
+  return whole(from + static_cast<std::int64_t>(kPieceBytes), read_ahead_bytes_, 64);
 }
 
 }  // namespace offsetfs::storage

@@ -42,8 +42,8 @@ class CacheTraitsByDevice {
 };
 
 // Which pieces of a file are cached whole, and so far beyond their end that reading them starts no
-// read-ahead. To look costs more than to read a page, so what was seen is believed for a second.
-// Any thread.
+// read-ahead. To look costs more than to read a page, so what was seen is believed for some
+// seconds. Any thread.
 class CachedPieces {
  public:
   static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
