@@ -49,8 +49,10 @@ const std::vector<Rung>& ladder() {
         "partition_times", "log_cursor"}},
       {"log dir", {"log_source", "log_dir"}},
       {"beside",
-       {"log_writer", "retention", "log_recovery", "log_config", "metadata_record",
-        "cluster_metadata", "settings", "removable", "producer_replay"}},
+       {"log_writer", "write_dir", "dir_lock", "index_writer", "tail_survey", "segment_writer",
+        "producer_state", "log_dir_writer", "log_retention", "retention", "log_recovery",
+        "log_config", "metadata_record", "cluster_metadata", "settings", "removable",
+        "producer_replay"}},
   };
   return rungs;
 }
