@@ -56,6 +56,16 @@ void LeaderEpochs::truncate_from_end(Offset log_end_offset) {
   while (!entries_.empty() && entries_.back().start_offset > log_end_offset) entries_.pop_back();
 }
 
+void LeaderEpochs::truncate_from_start(Offset log_start_offset) {
+  const auto after = std::upper_bound(
+      entries_.begin(), entries_.end(), log_start_offset,
+      [](Offset start, const Entry& entry) { return start < entry.start_offset; });
+  if (after == entries_.begin()) return;
+  const auto current = std::prev(after);
+  current->start_offset = log_start_offset;
+  entries_.erase(entries_.begin(), current);
+}
+
 Result<LeaderEpochs> parse_leader_epochs(std::string_view text, const std::string& name) {
   std::vector<Entry> entries;
   RETURN_IF_ERROR(parse_checkpoint(

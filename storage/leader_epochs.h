@@ -42,6 +42,8 @@ class LeaderEpochs {
   // Without the entries beyond the log's end that a crash left behind; one that begins at the end
   // is a leader that has not written yet.
   void truncate_from_end(Offset log_end_offset);
+  // Without the epochs that lie wholly below the log's start; the one it lies in starts there.
+  void truncate_from_start(Offset log_start_offset);
 
  private:
   std::vector<Entry> entries_;

@@ -62,6 +62,19 @@ TEST(LeaderEpochsTest, ANewEpochReplacesOnesThatGotNoRecord) {
   EXPECT_EQ(render_leader_epochs(assigned), "0\n2\n2 0\n4 10\n");
 }
 
+TEST(LeaderEpochsTest, WhenTheLogStartMovesTheEpochItLiesInStartsThere) {
+  for (const auto& [start, text] :
+       std::initializer_list<std::pair<std::int64_t, const char*>>{{3, "0\n3\n0 5\n2 40\n7 41\n"},
+                                                                   {5, "0\n3\n0 5\n2 40\n7 41\n"},
+                                                                   {20, "0\n3\n0 20\n2 40\n7 41\n"},
+                                                                   {40, "0\n2\n2 40\n7 41\n"},
+                                                                   {99, "0\n1\n7 99\n"}}) {
+    auto moved = epochs("0\n3\n0 5\n2 40\n7 41\n");
+    moved.truncate_from_start(Offset{start});
+    EXPECT_EQ(render_leader_epochs(moved), text) << start;
+  }
+}
+
 TEST(LeaderEpochsTest, WhatDoesNotAscendIsToldWithItsLine) {
   for (const char* text : {"0\n2\n0 5\n0 6\n", "0\n2\n1 5\n0 6\n", "0\n2\n0 5\n1 5\n",
                            "0\n2\n0 5\n1 4\n", "0\n2\n0 5\n1 x\n", "0\n2\n0 5\nx 6\n"}) {

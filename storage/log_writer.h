@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/leader_epochs.h"
+#include "storage/log_config.h"
+#include "storage/log_dir_writer.h"
+#include "storage/log_recovery.h"
+#include "storage/mutex.h"
+#include "storage/producer_state.h"
+#include "storage/result.h"
+#include "storage/segment_writer.h"
+#include "storage/topic_partition.h"
+#include "storage/units.h"
+#include "storage/uuid.h"
+#include "storage/write_dir.h"
+
+namespace offsetfs::storage {
+
+// Appends to the log of one partition, in a directory that is ours and that a broker can load.
+//
+// What is written, and when, is as a sole replica's leader does it: base offset and leader epoch
+// put into each batch, LogAppendTime where that is configured, index entries by the rules of
+// index_writer.h, a roll before the append that does not fit, `leader-epoch-checkpoint` when an
+// epoch begins, a producer snapshot at each roll and at a clean stop. Indexes of the active segment
+// are preallocated (sparse) to segment.index.bytes, and trimmed at the roll and at the end. Unlike
+// a broker, a roll makes the old segment durable before the new one is made: so a crash can tear
+// the active segment only.
+//
+// A roll comes before an append, if one of these holds (there is no timer):
+//   the segment has bytes, and with these would exceed segment.bytes
+//   it has bytes, and the append's max timestamp lies more than segment.ms (less a jitter drawn for
+//     each segment) past that of the segment's first batch; without timestamps the clock counts,
+//     from when the segment was made or opened
+//   an index is full
+//   an offset would lie more than 2^31 - 1 past the segment's base
+//
+// Any thread: appends are taken one after the other, a batch is never interleaved.
+// Source: Kafka 4.3.1, UnifiedLog, LogSegment, LocalLog.
+class LogWriter {
+ public:
+  struct Options {
+    LogConfig config;
+    std::optional<LeaderEpoch> leader_epoch;  // nothing: the log's latest, or 0
+    std::optional<Uuid> topic_id;             // for partition.metadata, where there is none
+    std::function<TimestampMs()> now;         // null: the system's clock
+    std::uint64_t jitter_seed = 0;            // for segment.jitter.ms
+  };
+  struct Appended {
+    Offset base_offset{};
+    Offset last_offset{};
+    bool rolled = false;
+  };
+
+  // The least segment.bytes, as in Kafka 4: less is kInvalid, in Kafka's words.
+  static constexpr std::int64_t kLeastSegmentBytes = 1 << 20;
+  static Result<void> check_config(const LogConfig& config);
+
+  // Makes the log, or recovers it (log_recovery.h) and goes on. `log_dir` null: there are no
+  // checkpoints, everything is walked. `report` may be null. The log is unclean from here to
+  // close().
+  static Result<std::unique_ptr<LogWriter>> open(std::shared_ptr<WriteDir> dir,
+                                                 std::shared_ptr<LogDirWriter> log_dir,
+                                                 TopicPartition topic_partition, Options options,
+                                                 RecoveryReport* report);
+  // Without close() this is a crash.
+  ~LogWriter();
+
+  // One whole batch of magic 2, changed in place (offset, epoch, append time). kInvalid: no such
+  // batch, or one that breaks its own header; kTooLarge: beyond max.message.bytes or segment.bytes;
+  // kIo (ENOSPC, EIO): nothing was appended, and the next try may succeed; kReadOnly: what was
+  // written half could not be cut away, or the log is closed: to be opened again.
+  Result<Appended> append(std::span<char> batch);
+
+  // Everything appended before this call is durable after it. Moves the recovery point.
+  Result<void> flush();
+  // Seals the active segment's files, writes the producer snapshot and the log directory's
+  // checkpoints. The mark is the LogDirWriter's to write.
+  Result<void> close();
+
+  // Seals the active segment and begins another at the log's end, unless it is empty.
+  Result<void> roll();
+
+  std::vector<WrittenSegment> segments() const;  // the last is active
+  Offset log_start_offset() const;
+  Offset log_end_offset() const;
+  Offset recovery_point() const;
+  const TopicPartition& topic_partition() const { return topic_partition_; }
+  LogConfig config() const { return options_.config; }
+  TimestampMs mtime_of(const WrittenSegment& segment) const;  // of its `.log`
+
+  // --- For retention (log_retention.h) -----------------------------------------------------------
+
+  // DeleteRecords: the log begins at `offset` (at or below its end) from now on.
+  Result<void> raise_log_start(Offset offset);
+  // Takes the segments that end at or below `end` out of the log and renames their files to
+  // .deleted, in Kafka's order; where that is all of them, an empty segment at the log's end is
+  // begun first. An active segment that has grown past `end` since the caller looked stays. The log
+  // start and the first leader epoch are raised. The names, which unlink_deleted takes when their
+  // delay is over.
+  Result<std::vector<std::string>> remove_segments(Offset end);
+  Result<void> unlink_deleted(const std::string& name);
+
+ private:
+  LogWriter(std::shared_ptr<WriteDir> dir, std::shared_ptr<LogDirWriter> log_dir,
+            TopicPartition topic_partition, Options options);
+
+  Result<void> take_over(RecoveredLog recovered) REQUIRES(mutex_);
+  Result<void> check(Bytes batch, BatchHeader& header) const;
+  bool must_roll(const BatchHeader& header) const REQUIRES(mutex_);
+  Result<void> roll_locked() REQUIRES(mutex_);
+  Result<void> begin_epoch(LeaderEpoch epoch) REQUIRES(mutex_);
+  Result<void> write_epochs() REQUIRES(mutex_);
+  Result<void> write_snapshot() REQUIRES(mutex_);
+  Result<void> checkpoint() REQUIRES(mutex_);
+  Result<void> rename_to_deleted(const std::string& name, std::vector<std::string>& renamed)
+      REQUIRES(mutex_);
+  void draw_jitter() REQUIRES(mutex_);
+  TimestampMs now() const;
+
+  const std::shared_ptr<WriteDir> dir_;
+  const std::shared_ptr<LogDirWriter> log_dir_;  // may be null
+  const TopicPartition topic_partition_;
+  const Options options_;
+
+  mutable Mutex mutex_;
+  std::vector<WrittenSegment> sealed_ GUARDED_BY(mutex_);
+  std::unique_ptr<SegmentWriter> active_ GUARDED_BY(mutex_);
+  ProducerState producers_ GUARDED_BY(mutex_);
+  Offset snapshot_offset_ GUARDED_BY(mutex_){-1};
+  LeaderEpochs leader_epochs_ GUARDED_BY(mutex_);
+  LeaderEpoch epoch_ GUARDED_BY(mutex_);
+  Offset log_start_offset_ GUARDED_BY(mutex_);
+  Offset recovery_point_ GUARDED_BY(mutex_);
+  TimestampMs segment_created_ GUARDED_BY(mutex_);
+  std::int64_t jitter_ms_ GUARDED_BY(mutex_) = 0;
+  std::mt19937_64 random_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace offsetfs::storage

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/batch_header.h"
+#include "storage/producer_snapshot.h"
+#include "storage/result.h"
+#include "storage/transaction_index.h"
+#include "storage/units.h"
+
+namespace offsetfs::storage {
+
+// What a log's writer knows of its producers, brought forward batch by batch as a broker does:
+// what producer snapshots and transaction indexes are written from. A value. One thread.
+// Source: Kafka's ProducerStateManager, ProducerAppendInfo.
+class ProducerState {
+ public:
+  ProducerState() = default;
+  // As the snapshot of `offset` says.
+  ProducerState(Offset offset, std::span<const ProducerSnapshotEntry> producers);
+
+  // Everything below is known. Batches below it that are noted change nothing.
+  Offset next_offset() const { return next_offset_; }
+
+  // `entry`: the whole batch, its CRC checked. The transaction that an ABORT marker ended, if it is
+  // one: an entry for the transaction index.
+  std::optional<AbortedTransaction> note(const BatchHeader& header, Bytes entry);
+
+  std::string snapshot() const;  // the bytes of `<next_offset>.snapshot`
+
+ private:
+  ProducerSnapshotEntry& of(const BatchHeader& header);
+  std::optional<AbortedTransaction> note_marker(const BatchHeader& header, Bytes entry);
+
+  Offset next_offset_{};
+  std::map<std::int64_t, ProducerSnapshotEntry> producers_;
+};
+
+}  // namespace offsetfs::storage
