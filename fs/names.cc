@@ -126,6 +126,10 @@ constexpr FixedName kFixedNames[] = {
      state(StateFile::kLeaderEpochs)},
     {NodeKind::kState, "producers.tsv", NodeKind::kStateFile, Form::kRaw,
      state(StateFile::kProducers)},
+    {NodeKind::kState, "transactions.tsv", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kTransactions)},
+    {NodeKind::kState, "compaction.tsv", NodeKind::kStateFile, Form::kRaw,
+     state(StateFile::kCompaction)},
 };
 
 Node child_of(const Node& dir, NodeKind kind, Form form, std::int64_t number) {

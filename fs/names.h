@@ -30,6 +30,8 @@ enum class StateFile : std::uint8_t {
   kLeaderEpoch = 10,
   kLeaderEpochs = 11,  // leader_epochs.tsv
   kProducers = 12,     // producers.tsv
+  kTransactions = 13,  // transactions.tsv
+  kCompaction = 14,    // compaction.tsv
 };
 
 // Node::number of a kRetentionFile.

@@ -11,7 +11,6 @@
 #include "storage/producer_snapshot.h"
 #include "storage/segment_files.h"
 #include "storage/time_index.h"
-#include "storage/transaction_index.h"
 
 namespace offsetfs::fs {
 namespace {
@@ -77,12 +76,18 @@ Result<std::string> time_index_table(const PartitionView& view, const SegmentEnt
   return text;
 }
 
+Result<void> for_each_aborted(
+    const PartitionView& view, const SegmentEntry& entry,
+    const std::function<bool(const storage::AbortedTransaction&)>& visit) {
+  if (!entry.has(SegmentFile::kTransactionIndex)) return {};
+  ASSIGN_OR_RETURN(auto file, open_beside(view, entry, SegmentFile::kTransactionIndex));
+  if (file == nullptr) return {};
+  return storage::TransactionIndex(std::move(file), entry.base_offset).for_each(visit);
+}
+
 Result<std::string> transaction_index_table(const PartitionView& view, const SegmentEntry& entry) {
   std::string text = "producer_id\tfirst_offset\tlast_offset\tlast_stable_offset\n";
-  ASSIGN_OR_RETURN(auto file, open_beside(view, entry, SegmentFile::kTransactionIndex));
-  if (file == nullptr) return text;
-  const storage::TransactionIndex index(std::move(file), entry.base_offset);
-  RETURN_IF_ERROR(index.for_each([&](const storage::AbortedTransaction& row) {
+  RETURN_IF_ERROR(for_each_aborted(view, entry, [&](const storage::AbortedTransaction& row) {
     append(text, row.producer_id, '\t');
     append(text, row.first_offset.value, '\t');
     append(text, row.last_offset.value, '\t');

@@ -5,6 +5,7 @@
 
 #include "fs/names.h"
 #include "fs/producer_table.h"
+#include "fs/state_tables.h"
 #include "storage/leader_epochs.h"
 #include "storage/log_cursor.h"
 #include "storage/partition_metadata.h"
@@ -110,9 +111,13 @@ Text record_count(const PartitionView& view, bool show_control, const std::stop_
   }
 }
 
+bool is_table(StateFile file) {
+  return file == StateFile::kProducers || file == StateFile::kTransactions ||
+         file == StateFile::kCompaction;
+}
+
 bool is_walk(StateFile file) {
-  return file == StateFile::kRecords || file == StateFile::kLastStableOffset ||
-         file == StateFile::kProducers;
+  return is_table(file) || file == StateFile::kRecords || file == StateFile::kLastStableOffset;
 }
 
 Text offset_text(const PartitionView& view, StateFile file) {
@@ -139,6 +144,8 @@ Text make_text(const PartitionView& view, StateFile file, bool show_control,
       ASSIGN_OR_RETURN(const auto end, storage::replay_producers(view.log, stop));
       return producer_table(end.producers);
     }
+    case StateFile::kTransactions: return transaction_table(view, stop);
+    case StateFile::kCompaction: return compaction_table(view, stop);
     case StateFile::kLastStableOffset: {
       ASSIGN_OR_RETURN(const auto end, storage::replay_producers(view.log, stop));
       return line(end.last_stable_offset.value);
@@ -189,9 +196,8 @@ Result<NodeFacts> StateFiles::facts(const PartitionView& view, const Node& node)
   if (is_walk(file)) {
     ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
     const std::int64_t bound =
-        file == StateFile::kProducers
-            ? kUnknownTableBytes
-            : static_cast<std::int64_t>(line(log.log_end_offset.value).size());
+        is_table(file) ? kUnknownTableBytes
+                       : static_cast<std::int64_t>(line(log.log_end_offset.value).size());
     facts.size_bytes = known_size(node, log.log_end_offset).value_or(bound);
     return facts;
   }
