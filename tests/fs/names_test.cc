@@ -164,11 +164,11 @@ TEST(Names, ASegmentListsItsRecordsOnce) {
 }
 
 TEST(Names, StateHasOneValueAFile) {
-  EXPECT_THAT(
-      listed(NodeKind::kState),
-      ElementsAre("log_start_offset", "log_end_offset", "high_watermark", "last_stable_offset",
-                  "recovery_point", "cleaner_offset", "records", "topic", "partition", "topic_id",
-                  "leader_epoch", "leader_epochs.tsv", "producers.tsv"));
+  EXPECT_THAT(listed(NodeKind::kState),
+              ElementsAre("log_start_offset", "log_end_offset", "high_watermark",
+                          "last_stable_offset", "recovery_point", "cleaner_offset", "records",
+                          "topic", "partition", "topic_id", "leader_epoch", "leader_epochs.tsv",
+                          "producers.tsv", "transactions.tsv", "compaction.tsv"));
   EXPECT_EQ(parse(NodeKind::kState, "topic_id")->number,
             static_cast<std::int64_t>(StateFile::kTopicId));
 }
