@@ -1,6 +1,7 @@
 #include "tests/support/crashing_dir.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <sys/stat.h>
 
@@ -20,6 +21,7 @@ class CrashingDir::Handle final : public storage::WriteFile {
       : WriteFile(std::move(name)), dir_(dir), inode_(std::move(inode)) {}
 
   Result<void> write_at(Position position, Bytes bytes) override {
+    RETURN_IF_ERROR(dir_.change());
     const Bytes asked = bytes;
     if (dir_.bytes_left_ >= 0) bytes = bytes.substr(0, static_cast<std::size_t>(dir_.bytes_left_));
     const auto at = static_cast<std::size_t>(position.value);
@@ -31,10 +33,12 @@ class CrashingDir::Handle final : public storage::WriteFile {
     return {};
   }
   Result<void> truncate(std::int64_t size_bytes) override {
+    RETURN_IF_ERROR(dir_.change());
     inode_->now.resize(static_cast<std::size_t>(size_bytes));
     return {};
   }
   Result<void> sync() override {
+    RETURN_IF_ERROR(dir_.change());
     inode_->synced = inode_->now;
     return {};
   }
@@ -74,6 +78,13 @@ void CrashingDir::cut_power() {
   }
   history_ = {names_};
   bytes_left_ = -1;
+  changes_left_ = -1;
+}
+
+Result<void> CrashingDir::change() {
+  if (changes_left_ == 0) return storage::fail_errno(EIO, "the machine has stopped");
+  if (changes_left_ > 0) --changes_left_;
+  return {};
 }
 
 std::string& CrashingDir::content(const std::string& name) { return names_.at(name)->now; }
@@ -88,9 +99,11 @@ Result<std::unique_ptr<storage::WriteFile>> CrashingDir::open(const std::string&
   auto found = names_.find(name);
   if (found == names_.end()) {
     if (how == Open::kExisting) return fail(Errc::kNotFound, name_of(name));
+    RETURN_IF_ERROR(change());
     found = names_.emplace(name, std::make_shared<Inode>()).first;
     history_.push_back(names_);
   }
+  if (how == Open::kFresh) RETURN_IF_ERROR(change());
   if (how == Open::kFresh) found->second->now.clear();
   return std::make_unique<Handle>(*this, found->second, name_of(name));
 }
@@ -120,6 +133,7 @@ Result<std::vector<std::string>> CrashingDir::list_files() const {
 Result<void> CrashingDir::rename(const std::string& from, const std::string& to) {
   const auto found = names_.find(from);
   if (found == names_.end()) return fail(Errc::kNotFound, name_of(from));
+  RETURN_IF_ERROR(change());
   const auto inode = found->second;
   names_.erase(found);
   names_[to] = inode;
@@ -128,12 +142,15 @@ Result<void> CrashingDir::rename(const std::string& from, const std::string& to)
 }
 
 Result<void> CrashingDir::unlink(const std::string& name) {
-  if (names_.erase(name) == 0) return fail(Errc::kNotFound, name_of(name));
+  if (!names_.contains(name)) return fail(Errc::kNotFound, name_of(name));
+  RETURN_IF_ERROR(change());
+  names_.erase(name);
   history_.push_back(names_);
   return {};
 }
 
 Result<void> CrashingDir::sync_dir() {
+  RETURN_IF_ERROR(change());
   history_ = {names_};
   return {};
 }

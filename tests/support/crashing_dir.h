@@ -21,6 +21,8 @@ class CrashingDir final : public storage::WriteDir {
   explicit CrashingDir(std::uint64_t seed) : random_(seed) {}
 
   void cut_power();  // handles that are open then write to nothing
+  // The machine stops after so many more changes: all that follow fail with EIO, up to cut_power().
+  void stop_after(int changes) { changes_left_ = changes; }
   // Writes fail with `sys_errno` once so many more bytes were taken; -1: never.
   void fail_after(std::int64_t bytes, int sys_errno);
   // All writes since have nothing to do with the disk; for tests that damage.
@@ -46,12 +48,14 @@ class CrashingDir final : public storage::WriteDir {
   using Names = std::map<std::string, std::shared_ptr<Inode>>;
   class Handle;
 
+  storage::Result<void> change();
   std::string after_power_cut(const Inode& inode);
 
   std::mt19937_64 random_;
   Names names_;
   std::vector<Names> history_ = {{}};  // since the last sync_dir(), that first
   std::int64_t bytes_left_ = -1;
+  int changes_left_ = -1;
   int sys_errno_ = 0;
 };
 
