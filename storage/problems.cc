@@ -6,7 +6,7 @@ namespace offsetfs::storage {
 
 Problems::Problems(std::function<void(const Problem&)> on_new) : on_new_(std::move(on_new)) {}
 
-void Problems::add(Problem problem) {
+void Problems::add(const Problem& problem) {
   // No file name and no sentence of ours holds a NUL.
   std::string key = problem.file + '\0' + std::to_string(problem.position) + '\0' + problem.what;
   {

@@ -25,7 +25,7 @@ class Problems {
 
   // `on_new` is called, outside any lock, for each problem that was not there yet: the mount logs it.
   explicit Problems(std::function<void(const Problem&)> on_new = {});
-  void add(Problem problem);
+  void add(const Problem& problem);
   std::vector<Problem> list() const;
   std::uint64_t count() const;
 
