@@ -22,7 +22,8 @@ using storage::TimestampMs;
 // A partition's report in one line.
 struct Summary {
   std::string name, topic;
-  std::string error;  // why there is no more than a name
+  std::string error;       // why there is no more than a name
+  bool is_future = false;  // a copy that is being made in another directory
   std::size_t segments = 0, expired = 0, deleting = 0;
   std::int64_t bytes = 0, expired_bytes = 0, deleting_bytes = 0;
   storage::Offset log_start_offset{}, log_end_offset{};
@@ -61,6 +62,7 @@ std::vector<Summary> summarize(const Partitions& partitions, RetentionFiles& ret
     Summary summary;
     summary.name = partition.name;
     summary.topic = partition.topic_partition.topic;
+    summary.is_future = partition.state == storage::DirState::kFuture;
     if (partition.state == storage::DirState::kDelete ||
         partition.state == storage::DirState::kStray) {
       summary.error = "no partition of the cluster any more: see removable.tsv";
@@ -87,14 +89,19 @@ std::string status_tsv(const std::vector<Summary>& summaries) {
   std::string out =
       "partition\tsegments\tbytes\texpired\texpired_bytes\tdeleting\tdeleting_bytes\t"
       "log_start_offset\tlog_end_offset\tnext_segment\trule\tdue\tlatest_gone\treason\n";
-  for (const auto& line : summaries)
+  for (const auto& line : summaries) {
+    if (!line.error.empty()) {
+      out += line.name + "\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\tnever\tnever\t" +
+             escape_field(line.error) + '\n';
+      continue;
+    }
     out += line.name +
            numbers({count(line.segments), line.bytes, count(line.expired), line.expired_bytes,
                     count(line.deleting), line.deleting_bytes, line.log_start_offset.value,
                     line.log_end_offset.value}) +
            '\t' + line.next_segment + '\t' + line.next_rule + '\t' + render_moment(line.due) +
-           '\t' + render_moment(line.latest_gone) + '\t' +
-           (line.error.empty() ? line.reason : line.error) + '\n';
+           '\t' + render_moment(line.latest_gone) + '\t' + escape_field(line.reason) + '\n';
+  }
   return out;
 }
 
@@ -142,7 +149,7 @@ std::string topics_tsv(const std::vector<Summary>& summaries) {
   };
   std::map<std::string, Topic> topics;
   for (const auto& line : summaries) {
-    if (!line.error.empty()) continue;
+    if (!line.error.empty() || line.is_future) continue;
     auto& topic = topics[line.topic];
     ++topic.partitions;
     topic.segments += count(line.segments);
@@ -168,25 +175,12 @@ std::string topics_tsv(const std::vector<Summary>& summaries) {
   return out;
 }
 
-// A path may hold what a table can't.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '\t': out += "\\t"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\\': out += "\\\\"; break;
-      default: out += c;
-    }
-  return out;
-}
-
 std::string removable_tsv(const storage::LogSource& source) {
   std::string out = "kind\tpath\tbytes\tbroker_removes_it\treason\n";
   for (const auto& thing : storage::find_removable(source.dirs()))
-    out += std::string(removable_kind_name(thing.kind)) + '\t' + escaped(thing.path) + '\t' +
+    out += std::string(removable_kind_name(thing.kind)) + '\t' + escape_field(thing.path) + '\t' +
            std::to_string(thing.bytes) + '\t' + (thing.broker_will ? "yes" : "no") + '\t' +
-           thing.reason + '\n';
+           escape_field(thing.reason) + '\n';
   return out;
 }
 

@@ -1,6 +1,6 @@
 #include "fs/render_retention.h"
 
-#include <cinttypes>
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -59,7 +59,7 @@ void append_status_row(const RetentionRow& row, std::string& out) {
   bool first = true;
   for (const auto& field : fields) {
     if (!first) out += '\t';
-    out += field;
+    out += escape_field(field);
     first = false;
   }
   out += '\n';
@@ -101,9 +101,27 @@ ordered_json row_json(const RetentionRow& row) {
 }
 
 const char* const kUnknownCluster =
-    "no metadata log was found: topic overrides and dynamic settings are not known";
+    "no whole metadata log was found: topic overrides and dynamic settings may be missing";
 
 }  // namespace
+
+std::string escape_field(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (c == '\\') {
+      out += "\\\\";
+    } else {
+      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+  }
+  return out;
+}
 
 std::string render_moment(TimestampMs moment) {
   return moment == kNever ? "never" : print_time(moment);
@@ -128,9 +146,12 @@ std::string render_retention_status_json(const RetentionReport& report) {
   json["log_end_offset"] = report.log_end_offset.value;
   json["high_watermark"] = report.high_watermark.value;
   json["high_watermark_known"] = report.high_watermark_known;
+  json["cluster_settings_known"] = report.knows_cluster;
   json["bytes"] = report.size_bytes();
   json["retention.ms"] = report.config.log.retention_ms;
   json["retention.bytes"] = report.config.log.retention_bytes;
+  json["local.retention.ms"] = report.config.log.local_retention_ms;
+  json["local.retention.bytes"] = report.config.log.local_retention_bytes;
   auto& rows = json["segments"] = ordered_json::array();
   for (const auto& row : report.deleting) rows.push_back(row_json(row));
   for (const auto& row : report.segments) rows.push_back(row_json(row));
@@ -140,18 +161,19 @@ std::string render_retention_status_json(const RetentionReport& report) {
 std::string render_retention_policy_tsv(const RetentionReport& report) {
   std::string out = "setting\tvalue\torigin\tset_by\toverrides\tproblem\n";
   for (const auto& value : report.config.values) {
-    out += value.name + '\t' + value.value + '\t' + config_origin_name(value.source.origin) + '\t' +
-           value.source.key + '\t';
+    out += value.name + '\t' + escape_field(value.value) + '\t' +
+           config_origin_name(value.source.origin) + '\t' + value.source.key + '\t';
     bool first = true;
     for (const auto& lower : value.overrides) {
       if (!first) out += "; ";
-      out += std::string(config_origin_name(lower.origin)) + ' ' + lower.key + '=' + lower.value;
+      out += std::string(config_origin_name(lower.origin)) + ' ' + lower.key + '=' +
+             escape_field(lower.value);
       first = false;
     }
     if (value.overrides.empty()) out += '-';
-    out += '\t' + (value.problem.empty() ? std::string("-") : value.problem) + '\n';
+    out += '\t' + (value.problem.empty() ? std::string("-") : escape_field(value.problem)) + '\n';
   }
-  if (!report.knows_cluster) out += std::string("# ") + kUnknownCluster + '\n';
+  if (!report.knows_cluster) out += std::string("(cluster)\t-\t-\t-\t-\t") + kUnknownCluster + '\n';
   return out;
 }
 
@@ -197,9 +219,11 @@ std::string render_retention_next(const RetentionReport& report) {
          render_moment(verdict.latest_renamed) + '\n';
   out += "gone: between " + render_moment(verdict.earliest_gone) + " and " +
          render_moment(verdict.latest_gone) + '\n';
-  out += "log_start_offset_then: " + std::to_string(row->segment.next_offset.value) + '\n';
+  out += "log_start_offset_then: " +
+         std::to_string(std::max(row->segment.next_offset, report.log_start_offset).value) + '\n';
   if (verdict.rolls_first) out += "rolls_first: the active segment is rolled, then deleted\n";
   out += "reason: " + reason_of(*row) + '\n';
+  if (!report.knows_cluster) out += std::string("note: ") + kUnknownCluster + '\n';
   return out;
 }
 

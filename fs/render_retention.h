@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "fs/retention_report.h"
 
@@ -15,6 +16,9 @@ std::string render_retention_policy_json(const RetentionReport& report);
 // `key: value` lines: the segment that goes next, when, and the offsets that go with it; or why
 // none does.
 std::string render_retention_next(const RetentionReport& report);
+
+// A field of a table: tab, newline, return and backslash as \t \n \r \\, other controls as '?'.
+std::string escape_field(std::string_view text);
 
 // A moment for a person: RFC 3339; "never"; plain milliseconds where no calendar reaches.
 std::string render_moment(storage::TimestampMs moment);

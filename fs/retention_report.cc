@@ -23,13 +23,41 @@ constexpr std::size_t kHeadBytes = 4096;  // enough for a batch header
 
 constexpr std::string_view kMetadataTopic = "__cluster_metadata";
 
-// A KRaft node trims its metadata log behind its snapshots, by settings of its own.
-void trimmed_by_snapshots(std::vector<storage::RetentionVerdict>& verdicts) {
+// Logs that no rule of retention works on, and why; empty for all others.
+std::string beyond_retention(const storage::PartitionLog& log) {
+  // A KRaft node trims its metadata log behind its snapshots, by settings of its own.
+  if (log.topic_partition().topic == kMetadataTopic)
+    return "the metadata log goes behind its snapshots (metadata.max.retention.*)";
+  auto dir = log.below("");
+  if (dir.ends_with('/')) dir.pop_back();
+  const auto name = storage::parse_partition_dir(dir);
+  if (!name) return {};
+  if (name->state == storage::DirState::kDelete)
+    return "its topic or replica was deleted: the whole directory goes, see removable.tsv";
+  if (name->state == storage::DirState::kStray)
+    return "the cluster does not know this replica: no broker serves or removes it, see "
+           "removable.tsv";
+  return {};
+}
+
+void take_verdicts_away(std::vector<storage::RetentionVerdict>& verdicts, const std::string& why) {
   for (auto& verdict : verdicts) {
     verdict = {};
     verdict.hold = storage::Hold::kNoRule;
-    verdict.reason = "the metadata log goes behind its snapshots (metadata.max.retention.*)";
+    verdict.reason = why;
   }
+}
+
+bool is_internal(std::string_view topic) {
+  return topic == kMetadataTopic || topic == "__consumer_offsets" ||
+         topic == "__transaction_state" || topic == "__share_group_state" ||
+         topic == "__remote_log_metadata";
+}
+
+// Whether what a broker goes by is what it finds at its start: after a clean stop. Else it has read
+// the log itself, or will. Of a partition that was given alone this is not to be seen.
+bool is_cleanly_stopped(const storage::PartitionLog& log) {
+  return log.below("").empty() || log.dir()->info(".kafka_cleanshutdown").has_value();
 }
 
 void add_remark(RetentionRow& row, const std::string& remark) {
@@ -41,7 +69,8 @@ void add_remark(RetentionRow& row, const std::string& remark) {
 // Reads one segment after the other; what can't be read becomes a remark.
 class Reader {
  public:
-  Reader(const storage::PartitionLog& log, TimestampMs now) : log_(log), now_(now) {}
+  Reader(const storage::PartitionLog& log, TimestampMs now)
+      : log_(log), now_(now), cleanly_stopped_(is_cleanly_stopped(log)) {}
 
   RetentionRow read(const SegmentEntry& entry, Offset next_offset, bool active) {
     RetentionRow row;
@@ -49,14 +78,18 @@ class Reader {
     row.segment.next_offset = next_offset;
     auto segment = log_.segment(entry);
     if (!segment) {
-      add_remark(row, "can't be read: " + segment.error().what);
+      add_remark(row, segment.error().what);
+      row.segment.is_known = false;
+      const auto name = storage::segment_file_name(
+          {entry.base_offset, SegmentFile::kLog, entry.suffix_of(SegmentFile::kLog)});
+      if (const auto info = log_.dir()->info(log_.below(name)))
+        row.segment.size_bytes = info->size_bytes;
       return row;
     }
     const auto info = (*segment)->log().info();
     row.segment.size_bytes = info ? info->size_bytes : (*segment)->opened_info().size_bytes;
     if (active) trim_to_written(entry, row);
     read_times(entry, **segment, active, row);
-    add_remark(row, storage::implausible_timestamp(row.segment.largest_timestamp, now_));
     return row;
   }
 
@@ -72,10 +105,11 @@ class Reader {
       verdict.due = verdict.earliest_renamed = verdict.latest_renamed = renamed;
       verdict.earliest_gone = verdict.latest_gone =
           storage::add_saturated(renamed, delete_delay_ms);
-      verdict.reason = verdict.latest_gone > now_
-                           ? std::to_string((verdict.latest_gone - now_ + 999) / 1000) + " s are left"
-                           : "its time is over: a broker that works on it removes it, else the "
-                             "next one to start";
+      verdict.reason =
+          verdict.latest_gone > now_
+              ? std::to_string((verdict.latest_gone - now_ + 999) / 1000) + " s are left"
+              : "its time is over: a broker that works on it removes it, else the "
+                "next one to start";
     }
     return row;
   }
@@ -104,8 +138,11 @@ class Reader {
                                 : header.base_timestamp;
     }
     auto& largest = row.segment.largest_timestamp;
-    if (active) {
-      if (const auto truth = log_.largest_timestamp(entry)) largest = truth->largest;
+    const auto truth = log_.largest_timestamp(entry);
+    const bool from_log = active ? !cleanly_stopped_ || entry.has(SegmentFile::kTimeIndex)
+                                 : !cleanly_stopped_ && !entry.has(SegmentFile::kTimeIndex);
+    if (from_log) {
+      if (truth) largest = truth->largest;
       row.segment.timestamp_origin = TimestampOrigin::kLog;
     } else if (const auto* index = segment.time_index()) {
       if (const auto last = index->last(); last && *last) largest = (*last)->timestamp;
@@ -114,14 +151,14 @@ class Reader {
     if (largest >= TimestampMs{0}) return;
     largest = {segment.opened_info().mtime_ns / kNsPerMs};
     row.segment.timestamp_origin = TimestampOrigin::kMtime;
-    if (active) return;
-    if (const auto truth = log_.largest_timestamp(entry); truth && truth->largest >= TimestampMs{0})
+    if (truth && truth->largest >= TimestampMs{0})
       add_remark(row, "its time index is lost: its records reach " + print_time(truth->largest) +
                           ", but a broker goes by the file's mtime");
   }
 
   const storage::PartitionLog& log_;
   const TimestampMs now_;
+  const bool cleanly_stopped_;
 };
 
 }  // namespace
@@ -170,16 +207,24 @@ storage::Result<RetentionReport> make_retention_report(const storage::PartitionL
                                 offsets.log_start_offset,
                                 offsets.log_end_offset,
                                 report.high_watermark,
+                                is_internal(report.topic_partition.topic),
                                 report.config.log,
                                 now};
   for (std::size_t i = 0; i < entries->size(); ++i) {
     const bool active = i + 1 == entries->size();
     const auto next_offset = active ? offsets.log_end_offset : (*entries)[i + 1].base_offset;
     report.segments.push_back(reader.read((*entries)[i], next_offset, active));
+    auto& row = report.segments.back();
+    add_remark(row, storage::implausible_timestamp(row.segment.largest_timestamp, now));
     input.segments.push_back(report.segments.back().segment);
   }
   auto verdicts = storage::judge_retention(input);
-  if (report.topic_partition.topic == kMetadataTopic) trimmed_by_snapshots(verdicts);
+  if (const auto why = beyond_retention(log); !why.empty()) {
+    take_verdicts_away(verdicts, why);
+    for (auto& value : report.config.values)
+      if (report.topic_partition.topic == kMetadataTopic && value.name.find("retention") == 0)
+        value.problem = "does not rule the metadata log";
+  }
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     auto& row = report.segments[i];
     const bool active = i + 1 == verdicts.size();

@@ -185,7 +185,7 @@ class Drawing {
 
   void head() {
     const auto& log = report_.config.log;
-    text(kNamesLeft, 30, "title", shortened(report_.topic_partition.to_string(), 100));
+    text(kNamesLeft, 30, "title", shortened(report_.topic_partition.to_string(), 70));
     const auto limit = [](std::int64_t value, const char* name, const char* unit) {
       return std::string(name) + (value < 0 ? " off" : " " + std::to_string(value) + unit);
     };
@@ -196,7 +196,7 @@ class Drawing {
              size_text(report_.size_bytes()) + ", offsets " +
              std::to_string(report_.log_start_offset.value) + " to " +
              std::to_string(report_.log_end_offset.value) + "; seen " + minute_text(report_.now) +
-             " UTC");
+             " UTC" + (report_.knows_cluster ? "" : "; topic overrides not known"));
     constexpr std::array<std::array<const char*, 2>, 4> kLegend{
         {{"active", "active"},
          {"kept", "kept"},

@@ -162,6 +162,16 @@ Result<void> ClusterMetadata::catch_up(const SourceDir& dir, Problems& problems)
     return true;
   }));
   std::sort(segments.begin(), segments.end());
+  if (!segments.empty() && segments.front() > end_offset_) {
+    if (segment_.value >= 0)
+      return fail(Errc::kOutOfRange, dir.name_of(below_) + ": trimmed up to offset " +
+                                         std::to_string(segments.front().value));
+    complete_ = false;
+    problems.add({dir.name_of(below_), -1,
+                  "the log begins at offset " + std::to_string(segments.front().value) +
+                      ", and no whole snapshot covers what was before: settings may be missing"});
+    end_offset_ = segments.front();
+  }
   for (std::size_t i = 0; i < segments.size(); ++i) {
     // A segment that ends below what is known says nothing new.
     if (i + 1 < segments.size() && segments[i + 1] <= end_offset_) continue;
@@ -177,7 +187,10 @@ Result<void> ClusterMetadata::catch_up(const SourceDir& dir, Problems& problems)
 Result<void> ClusterMetadata::read_segment(const SourceDir& dir, Problems& problems) {
   const auto name = (below_.empty() ? "" : below_ + "/") + segment_file_name({segment_});
   ASSIGN_OR_RETURN(const auto file, dir.open_file(name));
-  const auto note = [&](const std::string& what) { problems.add({file->name(), -1, what}); };
+  const auto note = [&](const std::string& what) {
+    complete_ = false;
+    problems.add({file->name(), -1, what});
+  };
   const auto visit = [&](const BatchHeader& header, const Record& record) -> Result<void> {
     if (record.offset < end_offset_) return {};
     end_offset_ = record.offset + 1;

@@ -26,7 +26,8 @@ class ClusterMetadata {
   static Result<ClusterMetadata> load(const SourceDir& dir, Problems& problems);
 
   // Reads what the log has had appended since (a KRaft node writes twice a second); `dir` as
-  // before. An error leaves what is known as it was.
+  // before. // kOutOfRange: what came next is no longer there (trimmed behind a snapshot, or cut
+  // off at its end): load anew.
   Result<void> catch_up(const SourceDir& dir, Problems& problems);
 
   // Applies one record; for load() and for tests. Records of an open metadata transaction wait for
@@ -39,6 +40,9 @@ class ClusterMetadata {
   const ConfigMap& cluster_default_settings() const;
   // The id of a topic that exists now; empty if there is none of that name.
   Uuid topic_id(const std::string& topic) const;
+  // False where something is missing: the log begins behind its front with no snapshot before it,
+  // or a record was damaged. Settings may then be others than these.
+  bool is_complete() const { return complete_; }
   // Where the last record lies: the metadata log is read up to here (exclusive).
   Offset end_offset() const { return end_offset_; }
 
@@ -55,7 +59,8 @@ class ClusterMetadata {
   std::vector<MetadataRecord> in_transaction_;  // since its begin
   bool transaction_open_ = false;
   Offset end_offset_{};
-  std::string below_;   // the metadata log's directory, below the one that was given
+  std::string below_;  // the metadata log's directory, below the one that was given
+  bool complete_ = true;
   Offset segment_{-1};  // where reading stands
   Position position_{};
 };

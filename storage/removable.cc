@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,16 +21,27 @@ namespace {
 
 using Kind = Removable::Kind;
 
-const char* const kRunning = "the running broker removes it by itself";
-const char* const kStopped =
-    "no broker works on this directory; the next one to start removes it, and it may be removed "
-    "now";
+using Held = LockHolder::Held;
+
+// When it goes: said of what a broker removes at its start, or while it runs.
+const char* when(Held held) {
+  switch (held) {
+    case Held::kYes: return "the running broker removes it by itself";
+    case Held::kUnknown:
+      return "whether a broker works on this directory can't be told, as its .lock may not be "
+             "opened: leave it alone until you know";
+    case Held::kNo: break;
+  }
+  return "no broker works on this directory; the next one to start removes it, and it may be "
+         "removed "
+         "now";
+}
 
 // One log directory, or one partition's directory that was given alone.
 class Walk {
  public:
   Walk(const SourceDir& dir, std::vector<Removable>& found)
-      : dir_(dir), found_(found), running_(lock_holder(dir) != 0) {}
+      : dir_(dir), found_(found), held_(lock_holder(dir).held) {}
 
   void run() {
     std::vector<std::string> partitions;
@@ -49,9 +61,8 @@ class Walk {
     for (const auto& name : partitions) {
       const auto state = parse_partition_dir(name)->state;
       if (state == DirState::kDelete)
-        whole_directory(
-            name, Kind::kDeleteDirectory, running_,
-            std::string("its topic or replica was deleted; ") + (running_ ? kRunning : kStopped));
+        whole_directory(name, Kind::kDeleteDirectory, running(),
+                        std::string("its topic or replica was deleted; ") + when(held_));
       else if (state == DirState::kStray)
         whole_directory(
             name, Kind::kStrayDirectory, false,
@@ -64,6 +75,8 @@ class Walk {
   }
 
  private:
+  bool running() const { return held_ == Held::kYes; }
+
   void add(Kind kind, const std::string& below, std::int64_t bytes, bool broker_will,
            std::string reason) {
     found_.push_back({kind, dir_.name_of(below), bytes, broker_will, std::move(reason)});
@@ -75,9 +88,9 @@ class Walk {
 
   void add_temporary(const std::string& below) {
     add(Kind::kTemporary, below, bytes_of(below), false,
-        running_
-            ? "an unfinished replacement of a small file; a running broker may just be writing it"
-            : "an unfinished replacement of a small file, which no broker reads");
+        held_ == Held::kNo
+            ? "an unfinished replacement of a small file, which no broker reads"
+            : "an unfinished replacement of a small file; a broker may just be writing it");
   }
 
   void whole_directory(const std::string& name, Kind kind, bool broker_will, std::string reason) {
@@ -92,51 +105,74 @@ class Walk {
     add(kind, name, bytes, broker_will, std::move(reason));
   }
 
+  // What a metadata log's snapshots leave behind.
+  static bool is_doomed_checkpoint(std::string_view name) {
+    return name.ends_with(".checkpoint.deleted") || name.ends_with(".checkpoint.part");
+  }
+
   void partition(const std::string& stem) {
     std::set<Offset> logs;
     std::map<Offset, std::vector<std::string>> indexes;
+    std::vector<std::string> cleaned;
+    bool has_swap = false;
     const auto below = stem.empty() ? "" : stem.substr(0, stem.size() - 1);
     (void)dir_
-        .list(below,
-              [&](const SourceDir::Entry& entry) {
-                if (entry.kind != SourceDir::Kind::kFile) return true;
-                const std::string path = stem + std::string(entry.name);
-                const auto name = parse_segment_file(entry.name);
-                if (!name) {
-                  if (!stem.empty() && entry.name.ends_with(".tmp")) add_temporary(path);
-                } else if (name->suffix == SegmentSuffix::kDeleted) {
-                  add(Kind::kDeletedSegment, path, bytes_of(path), running_,
-                      std::string("retention or compaction took it out of the log; ") +
-                          (running_ ? kRunning : kStopped));
-                } else if (name->suffix == SegmentSuffix::kCleaned) {
-                  add(Kind::kCleanedSegment, path, bytes_of(path), running_,
-                      running_
-                          ? "a compaction or split writes it just now, or was cut short: leave it "
-                            "to the "
-                            "running broker"
-                          : std::string("a compaction or split that was cut short; ") + kStopped);
-                } else if (name->suffix == SegmentSuffix::kNone) {
-                  if (name->file == SegmentFile::kLog)
-                    logs.insert(name->base_offset);
-                  else if (name->file != SegmentFile::kProducerSnapshot)
-                    indexes[name->base_offset].push_back(path);
-                }
-                return true;
-              })
+        .list(
+            below,
+            [&](const SourceDir::Entry& entry) {
+              if (entry.kind != SourceDir::Kind::kFile) return true;
+              const std::string path = stem + std::string(entry.name);
+              const auto name = parse_segment_file(entry.name);
+              if (is_doomed_checkpoint(entry.name)) {
+                add(Kind::kDeletedSegment, path, bytes_of(path), running(),
+                    std::string("a snapshot that is doomed or unfinished; ") + when(held_));
+              } else if (!name) {
+                if (!stem.empty() && entry.name.ends_with(".tmp")) add_temporary(path);
+              } else if (name->suffix == SegmentSuffix::kDeleted) {
+                add(Kind::kDeletedSegment, path, bytes_of(path), running(),
+                    std::string("retention or compaction took it out of the log; ") + when(held_));
+              } else if (name->suffix == SegmentSuffix::kCleaned) {
+                cleaned.push_back(path);
+              } else if (name->suffix == SegmentSuffix::kSwap) {
+                has_swap = true;
+              } else if (name->file == SegmentFile::kLog) {
+                logs.insert(name->base_offset);
+              } else if (name->file != SegmentFile::kProducerSnapshot) {
+                indexes[name->base_offset].push_back(path);
+              }
+              return true;
+            })
         .has_value();
+    for (const auto& path : cleaned) add_cleaned(path, has_swap);
     for (const auto& [base_offset, paths] : indexes)
       if (!logs.contains(base_offset))
-        for (const auto& path : paths)
-          add(Kind::kOrphanedIndex, path, bytes_of(path), false,
-              running_
-                  ? "an index without its .log; a running broker may just be making or removing "
-                    "the segment: look again"
-                  : std::string("an index without its .log says nothing; ") + kStopped);
+        for (const auto& path : paths) add_orphan(path);
+  }
+
+  // A `.cleaned` file beside `.swap` files is what tells the next broker that a split was cut
+  // short, and that the `.swap` files are void: without it they would be taken for the log.
+  void add_cleaned(const std::string& path, bool has_swap) {
+    std::string reason = std::string("a compaction or split that was cut short; ") + when(held_);
+    if (has_swap)
+      reason =
+          "a split that was cut short: the .swap files beside it are void because of it, so leave "
+          "both to the next broker to start, and never remove this one alone";
+    else if (held_ == Held::kYes)
+      reason = "a compaction or split writes it just now, or was cut short: leave it to the broker";
+    add(Kind::kCleanedSegment, path, bytes_of(path), running(), std::move(reason));
+  }
+
+  void add_orphan(const std::string& path) {
+    add(Kind::kOrphanedIndex, path, bytes_of(path), false,
+        held_ == Held::kNo
+            ? std::string("an index without its .log says nothing; ") + when(held_)
+            : "an index without its .log; a broker may just be making or removing the "
+              "segment: look again");
   }
 
   const SourceDir& dir_;
   std::vector<Removable>& found_;
-  const bool running_;
+  const Held held_;
 };
 
 // Files below `root` that were unlinked while `process` holds them open. A file held by several
@@ -181,22 +217,24 @@ const char* removable_kind_name(Removable::Kind kind) {
   return "";
 }
 
-std::int64_t lock_holder(const SourceDir& dir) {
+LockHolder lock_holder(const SourceDir& dir) {
   const UniqueFd fd(
       ::open((dir.real_path() + "/.lock").c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return 0;
+  if (!fd) return {errno == ENOENT ? Held::kNo : Held::kUnknown};
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  if (::fcntl(fd.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
-  return lock.l_pid > 0 ? lock.l_pid : -1;
+  if (::fcntl(fd.get(), F_GETLK, &lock) != 0) return {Held::kUnknown};
+  if (lock.l_type == F_UNLCK) return {Held::kNo};
+  return {Held::kYes, lock.l_pid > 0 ? lock.l_pid : -1};
 }
 
 std::vector<Removable> find_removable(const std::vector<std::shared_ptr<const SourceDir>>& dirs) {
   std::vector<Removable> found;
   for (const auto& dir : dirs) {
     Walk(*dir, found).run();
-    if (const auto holder = lock_holder(*dir); holder > 0) find_held_open(holder, *dir, found);
+    if (const auto holder = lock_holder(*dir); holder.process > 0)
+      find_held_open(holder.process, *dir, found);
   }
   std::ranges::sort(found, {}, &Removable::path);
   return found;

@@ -11,15 +11,26 @@ struct LocalLimits {
   std::int64_t retention_ms;
   std::int64_t retention_bytes;
   bool needs_upload;
+  const char* ms_name = "retention.ms";
+  const char* bytes_name = "retention.bytes";
 };
 
 // With tiered storage and copying on, the local limits rule the local log; -2 takes the plain ones.
-LocalLimits local_limits(const LogConfig& config) {
+// Compacted topics and Kafka's own are never tiered.
+LocalLimits local_limits(const RetentionInput& input) {
+  const auto& config = input.config;
   LocalLimits limits{config.retention_ms, config.retention_bytes, false};
-  if (config.remote_storage_enable && !config.remote_log_copy_disable) {
-    limits.needs_upload = true;
-    if (config.local_retention_ms != -2) limits.retention_ms = config.local_retention_ms;
-    if (config.local_retention_bytes != -2) limits.retention_bytes = config.local_retention_bytes;
+  const bool tiered = config.remote_storage_enable && !config.remote_log_copy_disable &&
+                      !config.cleanup_policy.compact && !input.is_internal;
+  if (!tiered) return limits;
+  limits.needs_upload = true;
+  if (config.local_retention_ms != -2) {
+    limits.retention_ms = config.local_retention_ms;
+    limits.ms_name = "local.retention.ms";
+  }
+  if (config.local_retention_bytes != -2) {
+    limits.retention_bytes = config.local_retention_bytes;
+    limits.bytes_name = "local.retention.bytes";
   }
   return limits;
 }
@@ -30,7 +41,7 @@ class Rules {
   explicit Rules(const RetentionInput& input)
       : input_(input),
         segments_(input.segments),
-        limits_(local_limits(input.config)),
+        limits_(local_limits(input)),
         bytes_from_(segments_.size() + 1) {
     for (std::size_t i = segments_.size(); i > 0; --i)
       bytes_from_[i - 1] = bytes_from_[i] + segments_[i - 1].size_bytes;
@@ -49,14 +60,14 @@ class Rules {
     return i + 1 == segments_.size() && segments_[i].size_bytes == 0;
   }
   bool may_go(std::size_t i) const {
-    if (!replicated(i) || empty_active(i)) return false;
+    if (!segments_[i].is_known || !replicated(i) || empty_active(i)) return false;
     return !limits_.needs_upload || segments_[i].next_offset <= input_.log_start_offset;
   }
   bool breaches_log_start(std::size_t i) const {
     return i + 1 < segments_.size() && segments_[i + 1].base_offset <= input_.log_start_offset;
   }
   bool expired(std::size_t i) const {
-    if (limits_.retention_ms < 0) return false;
+    if (limits_.retention_ms < 0 || !segments_[i].is_known) return false;
     const auto largest = segments_[i].largest_timestamp;
     std::int64_t age = 0;
     if (__builtin_sub_overflow(input_.now.value, largest.value, &age))
@@ -114,7 +125,7 @@ class Judge {
       else
         kept(i, verdict);
       verdict.rolls_first = i + 1 == verdicts_.size() && verdict.due != kNever;
-      moments(verdict);
+      moments(i, verdict);
     }
     return std::move(verdicts_);
   }
@@ -141,16 +152,17 @@ class Judge {
                        " lies at or past its end";
     } else if (i < after_size_) {
       verdict.rule = RetentionRule::kSize;
-      verdict.reason = "without it the log still has retention.bytes=" +
-                       std::to_string(rules_.limits().retention_bytes) + " or more";
+      verdict.reason = std::string("without it the log still has ") + rules_.limits().bytes_name +
+                       "=" + std::to_string(rules_.limits().retention_bytes) + " or more";
     } else {
       verdict.rule = RetentionRule::kTime;
       // Since when the rule holds: no sooner than for all before it.
       expired_since_ = std::max(expired_since_, expires(i));
       verdict.due = std::min(input_.now, expired_since_);
-      verdict.reason =
-          "its largest timestamp " + std::to_string(segment(i).largest_timestamp.value) +
-          " is more than retention.ms=" + std::to_string(rules_.limits().retention_ms) + " old";
+      verdict.reason = "its largest timestamp " +
+                       std::to_string(segment(i).largest_timestamp.value) + " is more than " +
+                       rules_.limits().ms_name + "=" +
+                       std::to_string(rules_.limits().retention_ms) + " old";
     }
   }
 
@@ -173,6 +185,8 @@ class Judge {
     } else if (rules_.empty_active(i)) {
       verdict.hold = Hold::kActive;
       verdict.reason = "the active segment is empty";
+    } else if (!segment(i).is_known) {
+      unknown(verdict);
     } else if (rules_.breaches_log_start(i) ||
                (rules_.time_and_size() && (rules_.expired(i) || breaches_size(i)))) {
       held_though_due(i, verdict);
@@ -193,7 +207,16 @@ class Judge {
               : "its time is beyond what a clock can reach";
     } else {
       waits(i, verdict, expiry);
+      hold_for_replicas(i, verdict);
     }
+  }
+
+  static void unknown(RetentionVerdict& verdict) {
+    verdict.hold = Hold::kUnknown;
+    verdict.rule = RetentionRule::kNone;
+    verdict.due = kNever;
+    verdict.blocker.reset();
+    verdict.reason = "it can't be read: what a broker makes of it is not known";
   }
 
   bool breaches_size(std::size_t i) const {
@@ -223,14 +246,13 @@ class Judge {
     const bool future = largest > input_.now;
     verdict.hold = future ? Hold::kFuture : Hold::kNotExpired;
     verdict.due = expiry;
-    verdict.reason =
-        future ? "its largest timestamp " + std::to_string(largest.value) +
-                     " lies ahead of the clock: it blocks every newer segment"
-               : "its largest timestamp " + std::to_string(largest.value) +
-                     " plus retention.ms=" + std::to_string(rules_.limits().retention_ms) +
-                     " is still to come";
+    verdict.reason = future
+                         ? "its largest timestamp " + std::to_string(largest.value) +
+                               " lies ahead of the clock: it blocks every newer segment"
+                         : "its largest timestamp " + std::to_string(largest.value) + " plus " +
+                               rules_.limits().ms_name + "=" +
+                               std::to_string(rules_.limits().retention_ms) + " is still to come";
     hold_for_upload(i, verdict);
-    hold_for_replicas(i, verdict);
   }
 
   void behind(std::size_t i, RetentionVerdict& verdict) {
@@ -245,6 +267,7 @@ class Judge {
       verdict.reason = "the active segment is empty";
       return;
     }
+    if (!segment(i).is_known) return unknown(verdict);
     if (before.due >= own || before.due == kNever) {
       verdict.hold = before.hold == Hold::kNoRule ? Hold::kNoRule : Hold::kBehind;
       verdict.blocker = before.blocker ? before.blocker : segment(i - 1).base_offset;
@@ -277,12 +300,16 @@ class Judge {
     return std::max<std::int64_t>(0, rules_.limits().retention_bytes - rules_.bytes_from(i + 1));
   }
 
-  void moments(RetentionVerdict& verdict) const {
+  void moments(std::size_t i, RetentionVerdict& verdict) const {
     if (verdict.due == kNever) return;
     const auto from = std::max(verdict.due, input_.now);
     verdict.earliest_renamed = from;
-    verdict.latest_renamed = add_saturated(from, interval_ms());
     verdict.earliest_gone = add_saturated(from, input_.config.file_delete_delay_ms);
+    // When it will have been uploaded nobody can tell.
+    if (rules_.limits().needs_upload && segment(i).next_offset > input_.log_start_offset) {
+      return;
+    }
+    verdict.latest_renamed = add_saturated(from, interval_ms());
     verdict.latest_gone = add_saturated(verdict.latest_renamed, input_.config.file_delete_delay_ms);
   }
 
@@ -323,6 +350,7 @@ const char* hold_name(Hold hold) {
     case Hold::kHighWatermark: return "high watermark";
     case Hold::kActive: return "active";
     case Hold::kNoRule: return "no rule";
+    case Hold::kUnknown: return "unreadable";
     case Hold::kRemote: return "remote upload";
   }
   return "";

@@ -32,6 +32,7 @@ struct RetentionSegment {
   std::int64_t size_bytes = 0;  // of the `.log`: indexes don't count
   TimestampMs largest_timestamp = kNoTimestamp;
   TimestampOrigin timestamp_origin = TimestampOrigin::kLog;
+  bool is_known = true;  // false: it can't be read, so nothing is said of its time
 };
 
 struct RetentionInput {
@@ -39,6 +40,7 @@ struct RetentionInput {
   Offset log_start_offset{};
   Offset log_end_offset{};
   Offset high_watermark{};
+  bool is_internal = false;  // a topic of Kafka's own: never tiered
   LogConfig config;
   TimestampMs now{};
 };
@@ -55,6 +57,7 @@ enum class Hold {
   kHighWatermark,  // not replicated as far as its end
   kActive,         // empty, or rolled only at an append: nothing to delete yet
   kNoRule,         // no rule of this policy deletes by time or size
+  kUnknown,        // it can't be read: what a broker makes of it is not known
   kRemote,         // tiered storage: must be uploaded first, which the directory does not show
 };
 const char* hold_name(Hold hold);

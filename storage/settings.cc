@@ -39,7 +39,7 @@ EffectiveConfig Settings::for_topic(const std::string& topic, const ConfigMap& b
 bool Settings::knows_cluster() const {
   const MutexLock lock(mutex_);
   refresh();
-  return cluster_.has_value();
+  return cluster_ && cluster_->is_complete();
 }
 
 void Settings::refresh() const {

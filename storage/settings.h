@@ -33,7 +33,8 @@ class Settings {
   EffectiveConfig for_topic(const std::string& topic) const;
   // A topic's settings with some given by hand on top (what-if).
   EffectiveConfig for_topic(const std::string& topic, const ConfigMap& by_hand) const;
-  // Whether the cluster's own settings are known; if not, `policy` says that they may differ.
+  // Whether all of the cluster's own settings are known; if not, `policy` says that they may
+  // differ.
   bool knows_cluster() const;
 
  private:

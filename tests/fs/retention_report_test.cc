@@ -140,7 +140,7 @@ TEST_F(RetentionReportTest, PolicyShowsEachValueItsOriginAndWhatItOverrides) {
   const auto text = render_retention_policy_tsv(report);
   EXPECT_THAT(text, HasSubstr("\nretention.ms\t5\tcommand line\tretention.ms\tdefault "
                               "retention.ms=604800000\t-\n"));
-  EXPECT_THAT(text, HasSubstr("# no metadata log was found"));
+  EXPECT_THAT(text, HasSubstr("\n(cluster)\t-\t-\t-\t-\tno whole metadata log was found"));
 }
 
 // Every text that is drawn, as its line (y) and where it stands.

@@ -153,7 +153,7 @@ class OrphansTest(CopyTest):
         source = self.copy("clean")
         partition = os.path.join(source, "orders-0")
         with Mount(partition, options=(f"now={NOW}",)) as mount:
-            self.assertIn("no metadata log", mount.text("retention/policy.tsv"))
+            self.assertIn("no whole metadata log", mount.text("retention/policy.tsv"))
         with Mount(partition, options=(f"now={NOW}",), arguments=("--metadata-log", source)) as mount:
             rows = {row["setting"]: row for row in mount.table("retention/policy.tsv")}
             self.assertEqual(rows["retention.bytes"]["value"], "5242880")

@@ -118,14 +118,32 @@ TEST_F(RemovableTest, BesideARunningBrokerItIsTheBrokersToRemove) {
   EXPECT_THAT(things[1].reason, HasSubstr("running broker"));
 }
 
+TEST_F(RemovableTest, WhatMarksAHalfFinishedSplitMustNotBeRemovedAlone) {
+  write("orders-0/00000000000000000000.log.cleaned");
+  write("orders-0/00000000000000000003.log.swap");
+  const auto things = found();
+  ASSERT_EQ(things.size(), 1U);
+  EXPECT_THAT(things[0].reason, HasSubstr("never remove this one alone"));
+}
+
+TEST_F(RemovableTest, WithALockThatCantBeOpenedNothingIsCalledSafe) {
+  write("orders-0/00000000000000000099.log.deleted");
+  std::filesystem::create_symlink("elsewhere", std::filesystem::path(temp_ / ".lock"));
+  const auto things = found();
+  ASSERT_EQ(things.size(), 1U);
+  EXPECT_FALSE(things[0].broker_will);
+  EXPECT_THAT(things[0].reason, HasSubstr("can't be told"));
+}
+
 TEST_F(RemovableTest, TheHolderOfTheLockIsKnownAndAFreeLockHasNone) {
   auto dir = SourceDir::open(temp_ / "", make_io_backend(IoChoice::kPread, nullptr));
   ASSERT_TRUE(dir.has_value());
-  EXPECT_EQ(lock_holder(**dir), 0);
+  EXPECT_EQ(lock_holder(**dir).held, LockHolder::Held::kNo);
   write(".lock", 0);
-  EXPECT_EQ(lock_holder(**dir), 0);
+  EXPECT_EQ(lock_holder(**dir).held, LockHolder::Held::kNo);
   const StandInBroker broker(temp_ / ".lock", temp_ / "held");
-  EXPECT_EQ(lock_holder(**dir), broker.id());
+  EXPECT_EQ(lock_holder(**dir).held, LockHolder::Held::kYes);
+  EXPECT_EQ(lock_holder(**dir).process, broker.id());
 }
 
 }  // namespace
