@@ -168,10 +168,11 @@ Result<LogWriter::Appended> LogWriter::append(std::span<char> batch) {
     RETURN_IF_ERROR(roll_locked());
     appended.rolled = true;
   }
-  ProducerState producers = producers_;
-  const auto aborted = producers.note(header, bytes);
-  RETURN_IF_ERROR(active_->append(header, bytes, aborted));
-  producers_ = std::move(producers);
+  const auto aborted = producers_.note(header, bytes);
+  if (auto written = active_->append(header, bytes, aborted); !written) {
+    producers_.take_back();
+    return fail(std::move(written.error()));
+  }
   return appended;
 }
 

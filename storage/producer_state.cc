@@ -38,6 +38,8 @@ ProducerState::ProducerState(Offset offset, std::span<const ProducerSnapshotEntr
 }
 
 std::optional<AbortedTransaction> ProducerState::note(const BatchHeader& header, Bytes entry) {
+  previous_next_offset_ = next_offset_;
+  previous_id_ = -1;
   if (header.last_offset < next_offset_) return std::nullopt;
   next_offset_ = header.next_offset();
   if (!header.is_v2() || !header.has_producer()) return std::nullopt;
@@ -76,6 +78,10 @@ std::optional<AbortedTransaction> ProducerState::note_marker(const BatchHeader& 
 
 // Of this epoch: a new one knows nothing of the batches of the one before.
 ProducerSnapshotEntry& ProducerState::of(const BatchHeader& header) {
+  const auto found = producers_.find(header.producer_id);
+  previous_id_ = header.producer_id;
+  previous_ = found == producers_.end() ? std::nullopt
+                                        : std::optional<ProducerSnapshotEntry>(found->second);
   ProducerSnapshotEntry& producer = producers_[header.producer_id];
   if (producer.producer_id < 0 || producer.producer_epoch != header.producer_epoch) {
     producer.producer_id = header.producer_id;
@@ -85,6 +91,16 @@ ProducerSnapshotEntry& ProducerState::of(const BatchHeader& header) {
     producer.offset_delta = 0;
   }
   return producer;
+}
+
+void ProducerState::take_back() {
+  next_offset_ = previous_next_offset_;
+  if (previous_id_ < 0) return;
+  if (previous_)
+    producers_[previous_id_] = *previous_;
+  else
+    producers_.erase(previous_id_);
+  previous_id_ = -1;
 }
 
 std::string ProducerState::snapshot() const {

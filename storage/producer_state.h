@@ -31,6 +31,9 @@ class ProducerState {
   // one: an entry for the transaction index.
   std::optional<AbortedTransaction> note(const BatchHeader& header, Bytes entry);
 
+  // As before the last note(): its batch could not be written. To be called once a note.
+  void take_back();
+
   std::string snapshot() const;  // the bytes of `<next_offset>.snapshot`
 
  private:
@@ -39,6 +42,10 @@ class ProducerState {
 
   Offset next_offset_{};
   std::map<std::int64_t, ProducerSnapshotEntry> producers_;
+  // Before the last note: a log may have many producers, and one batch is of one of them.
+  Offset previous_next_offset_{};
+  std::int64_t previous_id_ = -1;  // -1: none was touched
+  std::optional<ProducerSnapshotEntry> previous_;
 };
 
 }  // namespace offsetfs::storage

@@ -1,11 +1,15 @@
 #include "storage/log_writer.h"
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "storage/log_dir.h"
 #include "storage/partition_metadata.h"
@@ -244,6 +248,58 @@ TEST(LogWriterTest, WhatWasWrittenReadsBackEqual) {
     EXPECT_EQ(*found.record.value, (i % 2 == 0 ? "a" : "b") + std::to_string(i / 2));
   }
   EXPECT_EQ(read->find_time({1150})->kafka, Offset{300});
+}
+
+// The same by a real kernel, which writes the part that fits.
+TEST(LogWriterTest, AFileThatMayNotGrowIsCutBackToItsLastWholeBatch) {
+  const TempDir temp;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    (void)::signal(SIGXFSZ, SIG_IGN);
+    auto options = writer_options(1200);
+    options.config.index_interval_bytes = 1 << 20;
+    const auto log = open_log(posix(temp.path()), options);
+    std::string batch = make_batch({std::string(700, 'x')}, 1, 5);
+    if (!log->append(batch)) ::_exit(2);
+    const auto size = batch.size();
+    const struct rlimit little { 2 * size + size / 2, RLIM_INFINITY };
+    ::setrlimit(RLIMIT_FSIZE, &little);
+    if (!log->append(batch)) ::_exit(3);
+    const auto refused = log->append(batch);
+    if (refused || refused.error().sys_errno != EFBIG) ::_exit(4);
+    if (files::file_size(temp / "00000000000000000000.log") != 2 * size) ::_exit(5);
+    const struct rlimit none { RLIM_INFINITY, RLIM_INFINITY };
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    if (!log->append(batch) || !log->close()) ::_exit(6);
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(split_batches(read_file(temp / "00000000000000000000.log")).size(), 3U);
+}
+
+TEST(LogWriterTest, ABatchThatWasNotWrittenIsUnknownOfItsProducerToo) {
+  std::map<std::string, std::string> snapshots[2];
+  for (const bool with_failure : {false, true}) {
+    const auto dir = std::make_shared<CrashingDir>(1);
+    const auto log = open_log(dir, writer_options());
+    for (const std::int64_t producer : {5, 6}) {
+      std::string batch = make_batch({"a", "b"}, 1000, producer);
+      ASSERT_TRUE(log->append(batch));
+    }
+    if (with_failure) {
+      for (const std::int64_t producer : {5, 7}) {
+        dir->fail_after(10, ENOSPC);
+        std::string batch = make_batch({"a", "b", "c"}, 2000, producer);
+        ASSERT_FALSE(log->append(batch));
+        dir->fail_after(-1, 0);
+      }
+    }
+    ASSERT_TRUE(log->close());
+    snapshots[with_failure ? 1 : 0] = dir->contents();
+  }
+  EXPECT_TRUE(snapshots[0] == snapshots[1]);
 }
 
 // The disk is full when the new segment is made: the old one goes on, and nothing lies in its way.
