@@ -381,12 +381,12 @@ class Recovery {
   Result<void> finish_walk(std::size_t i, WrittenSegment& segment, Rebuilt& rebuilt) {
     const Offset base = segment.base_offset;
     RETURN_IF_ERROR(rebuilt.indexes.seal());
-    if (segment.size_bytes < log_.segments[i].size_bytes) {
-      ASSIGN_OR_RETURN(const auto log,
-                       dir_.open(file_of(base, SegmentFile::kLog), WriteDir::Open::kExisting));
+    // Durable, whoever wrote it: the recovery point will soon move past it.
+    ASSIGN_OR_RETURN(const auto log,
+                     dir_.open(file_of(base, SegmentFile::kLog), WriteDir::Open::kExisting));
+    if (segment.size_bytes < log_.segments[i].size_bytes)
       RETURN_IF_ERROR(log->truncate(segment.size_bytes));
-      RETURN_IF_ERROR(log->sync());
-    }
+    RETURN_IF_ERROR(log->sync());
     RETURN_IF_ERROR(dir_.adopt_temporary(file_of(base, SegmentFile::kOffsetIndex),
                                          rebuilt.indexes.offset_index().file()));
     RETURN_IF_ERROR(dir_.adopt_temporary(file_of(base, SegmentFile::kTimeIndex),

@@ -247,6 +247,11 @@ Result<void> LogWriter::checkpoint() {
                               active_->segment().next_offset);
 }
 
+Result<void> LogWriter::checkpoint_offsets() {
+  const MutexLock guard(mutex_);
+  return closed_ ? Result<void>{} : checkpoint();
+}
+
 Result<void> LogWriter::close() {
   const MutexLock guard(mutex_);
   if (closed_) return {};

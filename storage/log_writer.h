@@ -81,6 +81,9 @@ class LogWriter {
 
   // Everything appended before this call is durable after it. Moves the recovery point.
   Result<void> flush();
+  // Writes the log directory's checkpoints: what an owner does every minute, as a broker does, so
+  // that a crash need not be followed by a walk from the log's start.
+  Result<void> checkpoint_offsets();
   // Seals the active segment's files, writes the producer snapshot and the log directory's
   // checkpoints. The mark is the LogDirWriter's to write.
   Result<void> close();

@@ -274,13 +274,18 @@ TEST(LogRecoveryTest, ACleanMarkOverATornTailIsNotBelieved) {
 // offsets from the log's start on.
 class Machine {
  public:
-  explicit Machine(std::uint64_t seed) : random_(seed), dir_(std::make_shared<CrashingDir>(seed)) {}
+  explicit Machine(std::uint64_t seed)
+      : random_(seed),
+        dir_(std::make_shared<CrashingDir>(seed)),
+        log_dir_files_(std::make_shared<CrashingDir>(~seed)) {}
 
   void run() {
     for (int life = 0; life < 3 && !::testing::Test::HasFatalFailure(); ++life) {
       if (random_() % 2 == 0) dir_->stop_after(static_cast<int>(random_() % 120));
+      if (random_() % 4 == 0) log_dir_files_->stop_after(static_cast<int>(random_() % 30));
       live();
       dir_->cut_power();
+      log_dir_files_->cut_power();
     }
     if (!::testing::Test::HasFatalFailure()) expect_recovery_is_idempotent();
   }
@@ -288,7 +293,9 @@ class Machine {
  private:
   void live() {
     const auto options = writer_options(96 + 12 * static_cast<std::int64_t>(random_() % 8));
-    auto opened = LogWriter::open(dir_, nullptr, {"orders", 900}, options, nullptr);
+    log_dir_ = storage::LogDirWriter::open(log_dir_files_, std::nullopt).value_or(nullptr);
+    if (!log_dir_) return;
+    auto opened = LogWriter::open(dir_, log_dir_, {"orders", 0}, options, nullptr);
     if (!opened) {
       ASSERT_EQ(opened.error().sys_errno, EIO) << opened.error().what;  // stopped while recovering
       return;
@@ -311,7 +318,10 @@ class Machine {
     } else if (what == 1) {
       if (!log.close()) return false;
       synced_ = static_cast<std::int64_t>(sent_.size());
+      if (random_() % 2 == 0) (void)log_dir_->close().has_value();
       return false;
+    } else if (what == 2) {
+      if (!log.checkpoint_offsets()) return false;
     } else if (what < 8) {
       if (!log.flush()) return false;
       synced_ = static_cast<std::int64_t>(sent_.size());
@@ -354,6 +364,8 @@ class Machine {
 
   std::mt19937_64 random_;
   const std::shared_ptr<CrashingDir> dir_;
+  const std::shared_ptr<CrashingDir> log_dir_files_;
+  std::shared_ptr<storage::LogDirWriter> log_dir_;
   std::vector<std::string> sent_;  // by offset
   std::int64_t synced_ = 0;
   std::int64_t may_start_ = 0;
@@ -383,7 +395,7 @@ TEST(LogRecoveryPropertyTest, NoKillLosesAnAcknowledgedRecord) {
   for (int round = 0; round < 30; ++round) {
     const pid_t child = ::fork();
     if (child == 0) {
-      auto log = LogWriter::open(dir, nullptr, {"orders", 900}, writer_options(2400), nullptr);
+      auto log = LogWriter::open(dir, nullptr, {"orders", 0}, writer_options(2400), nullptr);
       for (int i = 0; log; ++i) {
         std::string batch = make_batch({std::string(300, 'x'), std::to_string(i)}, 1000 + i);
         const auto appended = (*log)->append(batch);
