@@ -229,6 +229,11 @@ Result<std::vector<Xattr>> FileSystem::xattrs(std::uint64_t ino) {
   return record_xattrs(*lookup);
 }
 
+void FileSystem::note_read(std::size_t bytes) {
+  parts_->stats.add(Counter::kReads);
+  parts_->stats.add(Counter::kReadBytes, bytes);
+}
+
 FileSystem::Space FileSystem::space() const { return {parts_->space.known_bytes()}; }
 
 }  // namespace offsetfs::fs

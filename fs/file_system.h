@@ -99,6 +99,9 @@ class FileSystem {
   // Empty for all but plain records.
   storage::Result<std::vector<Xattr>> xattrs(std::uint64_t ino);
 
+  // Counts what a file opened here gave, for `stats`.
+  void note_read(std::size_t bytes);
+
   // Never waits for the source.
   Space space() const;
 

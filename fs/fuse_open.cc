@@ -121,10 +121,11 @@ void on_open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info) {
 }
 
 void on_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t position, fuse_file_info* info) {
-  answer(req, [&](FileSystem&) {
+  answer(req, [&](FileSystem& file_system) {
     static thread_local std::string buffer;
     const auto bytes = file_of(info)->read(static_cast<std::uint64_t>(position), size, buffer);
     if (!bytes) return reply_error(req, bytes.error());
+    file_system.note_read(bytes->size());
     fuse_reply_buf(req, bytes->data(), bytes->size());
   });
 }

@@ -109,6 +109,7 @@ Result<StreamPiece> LogPieces::open(std::size_t piece) const {
 
 Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
   const SegmentEntry& entry = (*entries_)[first_ + piece];
+  if (span_.admit) RETURN_IF_ERROR(span_.admit(entry));
   StreamPiece value;
   ASSIGN_OR_RETURN(value.segment, segment(piece));
   value.file = &value.segment->log();
@@ -127,6 +128,7 @@ Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
 }
 
 Result<bool> LogPieces::exceeds(std::int64_t bytes) const {
+  if (count_ > kMostCounted) return true;
   for (std::size_t i = 0; i < count_ && bytes >= 0; ++i) {
     ASSIGN_OR_RETURN(const StreamPiece piece, open(i));
     bytes -= std::max<std::int64_t>(0, piece.end - piece.begin);

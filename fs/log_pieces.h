@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +26,8 @@ class LogPieces : public StreamPieces {
     storage::Offset to{};  // exclusive; at or below the log end
     // Segments whose records are known to be all older, or to have no time, show nothing.
     std::optional<storage::TimestampMs> from_time;
+    // Asked before a segment's file is opened, if set: an error of its is open()'s.
+    std::function<storage::Result<void>(const storage::SegmentEntry&)> admit = {};
   };
 
   // Looks up both ends.
@@ -34,7 +37,9 @@ class LogPieces : public StreamPieces {
   std::size_t count() const override { return count_; }
   storage::Result<StreamPiece> open(std::size_t piece) const override;
 
-  // True if the pieces have more than `bytes` of log. Opens no more segments than it must.
+  // True if the pieces have more than `bytes` of log, and if they are so many that to open them all
+  // would keep a reader waiting, however small they are. Opens no more segments than it must.
+  static constexpr std::size_t kMostCounted = 256;
   storage::Result<bool> exceeds(std::int64_t bytes) const;
 
  private:

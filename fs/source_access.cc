@@ -128,21 +128,37 @@ Access SourceAccess::of_segment(Offset base_offset) const {
   return access;
 }
 
-Access SourceAccess::of_all_segments() const {
+Access SourceAccess::of_range(Offset from, Offset to) const {
   const auto segments = log_->segments();
-  if (segments->empty()) return of_directory_content();
-  const std::int64_t now_ms = coarse_now_ms();
-  {
-    const storage::MutexLock lock(mutex_);
-    if (all_.segments == segments && now_ms < all_.remembered.until_ms)
-      return all_.remembered.access;
-  }
-  Access access = of_segment(segments->front().base_offset);
-  for (const SegmentEntry& entry : *segments)
+  const auto is_above = [](Offset offset, const SegmentEntry& entry) {
+    return offset < entry.base_offset;
+  };
+  auto first = std::upper_bound(segments->begin(), segments->end(), from, is_above);
+  if (first != segments->begin()) --first;
+  const auto end = std::lower_bound(
+      first, segments->end(), to,
+      [](const SegmentEntry& entry, Offset offset) { return entry.base_offset < offset; });
+  const auto count = static_cast<std::size_t>(end - first);
+  if (count == 0) return of_directory_content();
+  Access access = of_segment(first->base_offset);
+  // Evenly spread, the last one included.
+  const std::size_t looks = std::min(count, kLookedAt);
+  for (std::size_t i = 1; i < looks; ++i) {
+    const auto& entry = first[static_cast<std::ptrdiff_t>(i * (count - 1) / (looks - 1))];
     access = narrowest(access, of_segment(entry.base_offset));
+  }
   const storage::MutexLock lock(mutex_);
-  all_ = {segments, {access, now_ms + kKeepMs}};
-  return access;
+  return narrower_ && count > looks ? narrowest(access, *narrower_) : access;
+}
+
+Result<void> SourceAccess::admits(const Access& granted, Offset base_offset) const {
+  const Access own = of_segment(base_offset);
+  if (own == granted || narrowest(granted, own) == granted) return {};
+  const storage::MutexLock lock(mutex_);
+  narrower_ = narrower_ ? narrowest(*narrower_, own) : own;
+  return storage::fail_errno(
+      EACCES, log_->dir()->name_of(log_->below(storage::segment_base_name(base_offset))) +
+                  ": fewer may read it than the segments before it");
 }
 
 }  // namespace offsetfs::fs

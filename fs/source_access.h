@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -34,7 +35,7 @@ Access root_access(const std::vector<std::shared_ptr<const storage::SourceDir>>&
 // kKeepMs, since every lookup of a record wants them. Any thread.
 class SourceAccess {
  public:
-  static constexpr std::int64_t kKeepMs = 10'000;
+  static constexpr std::int64_t kKeepMs = 60'000;
 
   explicit SourceAccess(std::shared_ptr<const storage::PartitionLog> log) : log_(std::move(log)) {}
 
@@ -50,24 +51,27 @@ class SourceAccess {
   // is as its directory: that is no wider than what it was listed with.
   Access of_segment(storage::Offset base_offset) const;
   timespec mtime_of_segment(storage::Offset base_offset) const;  // of its `.log`
-  // The narrowest of all live segments: of what is made of all of them.
-  Access of_all_segments() const;
+  // Of what is made of the live segments that hold [from, to): the narrowest of theirs. Where they
+  // are many, only some of them are looked at, since that takes a look at each file; then admits()
+  // must be asked for each segment before it is shown.
+  Access of_range(storage::Offset from, storage::Offset to) const;
+  // kIo with EACCES if the segment is not for all who were let in by `granted`. From then on
+  // of_range() knows.
+  storage::Result<void> admits(const Access& granted, storage::Offset base_offset) const;
 
  private:
   struct Remembered {
     Access access;
     std::int64_t until_ms = 0;
   };
-  struct All {
-    std::shared_ptr<const std::vector<storage::SegmentEntry>> segments;  // it is the narrowest of
-    Remembered remembered;
-  };
-  static constexpr std::size_t kMostRemembered = 1U << 16;
+  static constexpr std::size_t kMostRemembered = 1U << 17;
+  static constexpr std::size_t kLookedAt = 32;  // of the segments of a range
 
   const std::shared_ptr<const storage::PartitionLog> log_;
   mutable storage::Mutex mutex_;
   mutable std::unordered_map<storage::Offset, Remembered> segments_ GUARDED_BY(mutex_);
-  mutable All all_ GUARDED_BY(mutex_);
+  // Met in the middle of a range, by admits().
+  mutable std::optional<Access> narrower_ GUARDED_BY(mutex_);
 };
 
 }  // namespace offsetfs::fs

@@ -241,7 +241,7 @@ Result<std::shared_ptr<const LogPieces>> Streams::Parts::pieces_of(const Log& lo
   if (range.from_time) filter.from_time = *range.from_time;
   if (range.to_time) filter.to_time = *range.to_time;
   filter.timed = range.from_time || range.to_time;
-  return LogPieces::make(log, {filter.from, filter.to, range.from_time});
+  return LogPieces::make(log, {filter.from, filter.to, range.from_time, range.admit});
 }
 
 bool Streams::Parts::is_measured(const LogPieces& pieces) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -27,6 +28,8 @@ struct RecordRange {
   // The name means other records at another time (`last-5..last`, `now-1h..now`): two opens of one
   // node differ, so the kernel must not share one cache between them (direct_io).
   bool moving = false;
+  // Asked before a segment is opened, if set: an error of its ends the stream there. Any thread.
+  std::function<storage::Result<void>(const storage::SegmentEntry&)> admit = {};
 };
 
 // Every stream of a mount: makes exact sizes, remembers them, and bounds what streams hold in

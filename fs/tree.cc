@@ -263,7 +263,7 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
   } else {
     size.bytes = static_cast<std::int64_t>(empty_stream(view, node)->bytes().size());
   }
-  facts.access = view.access.of_all_segments();
+  facts.access = view.access.of_range(ends.range.from, ends.range.to);
   facts.size_bytes = size.bytes;
   const auto active = view.active_segment();
   facts.mtime =
@@ -356,10 +356,14 @@ Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_
   }
   ASSIGN_OR_RETURN(const RangeEnds ends,
                    resolve_ends(*view, node, now(), options_.show_control, /*exactly=*/true, stop));
+  RecordRange range = ends.range;
+  range.admit = [view, granted = view->access.of_range(range.from, range.to)](
+                    const storage::SegmentEntry& entry) {
+    return view->access.admits(granted, entry.base_offset);
+  };
   if (ends.range.from >= ends.range.to)
     return std::make_unique<MemoryFile>(empty_stream(*view, node), OpenFlags{});
-  ASSIGN_OR_RETURN(auto file,
-                   streams_.open_range(node, view->log, ends.range, view->context, stop));
+  ASSIGN_OR_RETURN(auto file, streams_.open_range(node, view->log, range, view->context, stop));
   return std::unique_ptr<OpenFile>(std::move(file));
 }
 

@@ -65,7 +65,7 @@ TEST_F(SourceAccessTest, TwoSourcesAreAsOpenAsTheNarrowerOne) {
   EXPECT_EQ(root_access({one, other}).mode, 0500U);
 }
 
-TEST_F(SourceAccessTest, WhatIsMadeOfAllSegmentsIsAsNarrowAsTheNarrowest) {
+TEST_F(SourceAccessTest, WhatIsMadeOfSeveralSegmentsIsAsNarrowAsTheNarrowest) {
   const std::string dir = temp_ / "above/data/orders-0";
   LogBuilder log(dir);
   log.batch({"a"}).roll().batch({"b"}).build();
@@ -74,7 +74,30 @@ TEST_F(SourceAccessTest, WhatIsMadeOfAllSegmentsIsAsNarrowAsTheNarrowest) {
   const OnePartition one(dir);
   EXPECT_EQ(one.view->access.of_segment(Offset{0}).mode, 0444U);
   EXPECT_EQ(one.view->access.of_segment(Offset{1}).mode, 0440U);
-  EXPECT_EQ(one.view->access.of_all_segments().mode, 0440U);
+  EXPECT_EQ(one.view->access.of_range(Offset{0}, Offset{2}).mode, 0440U);
+  EXPECT_EQ(one.view->access.of_range(Offset{0}, Offset{1}).mode, 0444U);
+  EXPECT_EQ(one.view->access.of_range(Offset{1}, Offset{2}).mode, 0440U);
+}
+
+TEST_F(SourceAccessTest, ANarrowSegmentInTheMiddleOfManyIsMetWhenItsTurnComes) {
+  const std::string dir = temp_ / "above/data/orders-0";
+  LogBuilder log(dir);
+  for (int i = 0; i < 200; ++i) log.batch({"a"}).roll();
+  log.build();
+  for (const auto& file : std::filesystem::directory_iterator(dir)) set_mode(file.path(), 0644);
+  set_mode(dir + "/00000000000000000101.log", 0600);
+  const OnePartition one(dir);
+  const SourceAccess& access = one.view->access;
+  const Access granted = access.of_range(Offset{0}, Offset{200});
+  EXPECT_EQ(granted.mode, 0444U);
+  EXPECT_TRUE(access.admits(granted, Offset{100}));
+  const auto refused = access.admits(granted, Offset{101});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().sys_errno, EACCES);
+  // Whoever comes next is told before.
+  const Access narrower = access.of_range(Offset{0}, Offset{200});
+  EXPECT_EQ(narrower.mode, 0400U);
+  EXPECT_TRUE(access.admits(narrower, Offset{101}));
 }
 
 // With an ACL the group bits are its mask: what the named user may, not what the group may.
