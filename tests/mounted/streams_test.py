@@ -9,7 +9,7 @@ import time
 import unittest
 
 import kafka_batch
-from mounted import (CopyTest, ENOENT, MountedTest, SAMPLE, SANITIZED, answer_dump, answer_kcat, answer_records,
+from mounted import (CopyTest, ENOENT, MountedTest, SAMPLE, answer_dump, answer_kcat, answer_records,
                      answer_topics, error_of, fixture, is_plain, is_text, output, read, run, wait_until)
 
 
@@ -379,16 +379,16 @@ class BatchTest(MountedTest):
 
 
 class ScanTest(CopyTest):
-    """Opens that take their time: eight segments of six megabytes that decompress to 350 each."""
+    """Opens that take their time: segments of 27 megabytes that decompress to 1,500."""
 
-    BASES = range(0, 8_000_000, 1_000_000)
+    BASES = range(0, 16_000_000, 4_000_000)
 
     def setUp(self):
         super().setUp()
         self.source = os.path.join(self.folder, "slow-0")
         os.mkdir(self.source)
         template = kafka_batch.batch(0, [b"%d" % n * 500 for n in range(250)], codec=1)
-        self.batches = 400 if SANITIZED else 2800
+        self.batches = 12000
         for base in self.BASES:
             kafka_batch.write_log(
                 self.source, kafka_batch.repeated(template, 250, self.batches, base), base)
@@ -419,14 +419,14 @@ class ScanTest(CopyTest):
 
     def test_an_open_ends_with_its_reader_and_the_scan_with_it(self):
         self.assertTrue(any(self.was_interrupted(base) for base in self.BASES))
-        self.assertEqual(self.served.read("offsets/1000005"), b"5" * 500)
+        self.assertEqual(self.served.read("offsets/4000005"), b"5" * 500)
 
     def test_many_slow_opens_hold_up_nobody(self):
         readers = [self.start(f"segments/{base:020d}/records.keys")
                    for base in self.BASES for _ in range(3)]
         for n in range(0, 250, 25):
             self.assertEqual(self.served.read(f"offsets/{n}"), b"%d" % n * 500)
-        self.assertEqual(len(self.served.names("segments")), 8)
+        self.assertEqual(len(self.served.names("segments")), len(self.BASES))
         os.statvfs(self.served.path)
         self.assertTrue(any(reader.poll() is None for reader in readers))
 
