@@ -27,9 +27,17 @@ Result<UniqueFd> open_regular(int dir, const std::string& below, const std::stri
     if (S_ISREG(st.st_mode)) return {};
     return fail(Errc::kInvalid, name + ": no regular file");
   };
-  const UniqueFd look(open_beneath(dir, below, O_PATH));
-  if (!look) return fail_errno(errno, name);
-  RETURN_IF_ERROR(require_regular(look.get()));
+  // A look by name would pass through a link on the way; the open behind it will not. Where it sees
+  // anything but a plain file, the careful look says what that is.
+  struct stat seen {};
+  const bool plain = !below.empty() && below.front() != '/' &&
+                     ::fstatat(dir, below.c_str(), &seen, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+                     S_ISREG(seen.st_mode);
+  if (!plain) {
+    const UniqueFd look(open_beneath(dir, below, O_PATH));
+    if (!look) return fail_errno(errno, name);
+    RETURN_IF_ERROR(require_regular(look.get()));
+  }
 
   // Reading must not move the source's access times, but only a file's owner may ask for that.
   UniqueFd fd(open_beneath(dir, below, O_RDONLY | O_NONBLOCK | O_NOATIME));
@@ -118,6 +126,14 @@ Result<FileInfo> SourceDir::info(const std::string& below) const {
   const UniqueFd fd(open_beneath(fd_.get(), below, O_PATH));
   if (!fd || ::fstat(fd.get(), &st) != 0) return fail_errno(errno, name_of(below));
   return to_file_info(st);
+}
+
+std::int64_t SourceDir::birth_ns(const std::string& below) const {
+  const UniqueFd fd(open_beneath(fd_.get(), below, O_PATH));
+  struct statx stx {};
+  if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BTIME, &stx) != 0) return 0;
+  if ((stx.stx_mask & STATX_BTIME) == 0) return 0;
+  return stx.stx_btime.tv_sec * std::int64_t{1'000'000'000} + stx.stx_btime.tv_nsec;
 }
 
 Result<std::unique_ptr<File>> SourceDir::open_file(const std::string& below) const {

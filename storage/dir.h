@@ -35,6 +35,9 @@ class SourceDir {
   Result<void> list(const std::string& below, const std::function<bool(const Entry&)>& visit) const;
   // lstat. kNotFound if absent.
   Result<FileInfo> info(const std::string& below) const;
+  // When it was made, in ns since 1970: with its inode number this names one file or directory for
+  // good. 0 where the file system doesn't tell.
+  std::int64_t birth_ns(const std::string& below) const;
   // kNotFound if absent, kInvalid if no regular file, kIo otherwise (EACCES, EMFILE, ...).
   Result<std::unique_ptr<File>> open_file(const std::string& below) const;
   // The whole of a small file. kTooLarge beyond `limit_bytes`.

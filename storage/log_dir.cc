@@ -82,7 +82,7 @@ struct LogDir::Found {
   std::size_t dir = 0;  // in dirs_
   std::string below;    // its name there; "" for the source itself
   PartitionDirName name;
-  FileInfo info;
+  Incarnation incarnation;
   std::string shown;
 };
 
@@ -205,7 +205,6 @@ std::vector<LogDir::Found> LogDir::scan() const {
   if (single_) {
     Found itself;
     itself.name.topic_partition = topic_partition_of(*dirs_[0]);
-    if (const auto info = dirs_[0]->info("")) itself.info = *info;
     itself.shown = itself.name.topic_partition.to_string();
     found.push_back(std::move(itself));
     return found;
@@ -227,9 +226,11 @@ std::vector<LogDir::Found> LogDir::scan() const {
     if (!listed) shared_.problems->add({dirs_[i]->path(), -1, listed.error().what});
   }
   std::erase_if(found, [&](Found& partition) {
-    const auto info = dirs_[partition.dir]->info(partition.below);
-    if (info) partition.info = *info;
-    return !info;  // gone again
+    const SourceDir& dir = *dirs_[partition.dir];
+    const auto info = dir.info(partition.below);
+    if (!info) return true;  // gone again
+    partition.incarnation = {info->dev, info->ino, dir.birth_ns(partition.below)};
+    return false;
   });
   return found;
 }
@@ -291,7 +292,7 @@ std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
   for (const auto& known : known_) known->there = false;
   std::map<Incarnation, std::uint32_t> ids;
   for (Found& partition : found) {
-    const Incarnation incarnation{partition.info.dev, partition.info.ino};
+    const Incarnation& incarnation = partition.incarnation;
     std::uint32_t id = 0;
     const auto known = ids_.find(incarnation);
     if (known != ids_.end() && known_[known->second]->dir == partition.dir) {

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "storage/dir.h"
@@ -64,7 +63,13 @@ class LogDir : public LogSource {
   struct Found;    // a directory as a listing met it
   struct Known;    // an incarnation
   struct Listing;  // a snapshot
-  using Incarnation = std::pair<dev_t, ino_t>;
+  // Of a directory: an inode number alone may come again after it was removed.
+  struct Incarnation {
+    dev_t dev = 0;
+    ino_t ino = 0;
+    std::int64_t birth_ns = 0;
+    friend auto operator<=>(const Incarnation&, const Incarnation&) = default;
+  };
 
   LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
          std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,

@@ -132,10 +132,12 @@ bool PartitionLog::refresh() const {
 std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list) const {
   std::shared_ptr<const Snapshot> old;
   std::string directory;
+  std::optional<ino_t> dir_ino;
   {
     const MutexLock lock(mutex_);
     old = snapshot_;
     directory = without_slash(below_);
+    dir_ino = dir_ino_;
   }
   const std::int64_t now = now_ms();
   const auto info = dir_->info(directory);
@@ -144,7 +146,9 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list
     return old;
   }
   auto fresh = std::make_shared<Snapshot>();
-  if (info) {
+  if (info && dir_ino && info->ino != *dir_ino) {
+    fresh->may_be_stale = true;  // a topic created anew under the name: not this log
+  } else if (info) {
     fresh->dir_info = *info;
     // Its mtime goes by ticks: what changes in the same one after the listing would not be seen.
     fresh->may_be_stale = realtime_ns() - info->mtime_ns < kMtimeSettlesNs;
@@ -221,14 +225,15 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
     const std::shared_ptr<const Snapshot>& old, const std::shared_ptr<Snapshot>& fresh,
     std::int64_t now) const {
   const std::size_t count = fresh->live().size();
-  fresh->largest_timestamps = std::make_unique<std::atomic<std::int64_t>[]>(count);
-  for (std::size_t i = 0; i < count; ++i) fresh->largest_timestamps[i] = Snapshot::kUnknown;
+  fresh->times = std::make_unique<std::atomic<std::int64_t>[]>(count);
+  for (std::size_t i = 0; i < count; ++i) fresh->times[i] = Snapshot::kUnknown;
   std::vector<Replaced> stale;
   if (old) stale = compare(*old, *fresh);
   {
     const MutexLock lock(mutex_);
     if (snapshot_ != old) return snapshot_;
     snapshot_ = fresh;
+    if (!dir_ino_ && fresh->dir_info.ino != 0) dir_ino_ = fresh->dir_info.ino;
     checked_ms_.store(now, std::memory_order_relaxed);
     for (const Replaced& was : stale) sealed_tails_.erase(was.entry.base_offset);
   }
@@ -253,7 +258,7 @@ std::vector<PartitionLog::Replaced> PartitionLog::compare(const Snapshot& old, S
       // An index came or went, or a suffix: the files are opened again, what they hold is the same.
       if (fresh.live()[n] != was) stale.push_back({was, was.base_offset});
       if (!old.is_active(o) && !fresh.is_active(n)) {
-        fresh.largest_timestamps[n] = old.largest_timestamps[o].load(std::memory_order_relaxed);
+        fresh.times[n] = old.times[o].load(std::memory_order_relaxed);
       }
       // A sealed segment that is active again was truncated.
       if (!old.is_active(o) && fresh.is_active(n)) stale.push_back({was, Offset{INT64_MAX}});
@@ -339,6 +344,7 @@ Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry)
   if (truncated) shared_.batches->forget(owner_, entry.base_offset, Offset{INT64_MAX});
   const MutexLock lock(mutex_);
   active_tail_ = fresh;
+  if (truncated) active_times_.reset();
   return fresh->tail;
 }
 

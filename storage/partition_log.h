@@ -150,6 +150,8 @@ class PartitionLog {
   struct Snapshot;
   struct Reading;
   struct ActiveTail;
+  struct Times;
+  struct ActiveTimes;
   enum class Damaged { kFail, kPassOver };
   enum class Caching { kUse, kNone };
 
@@ -191,7 +193,12 @@ class PartitionLog {
   Result<std::optional<Offset>> first_at_time(const Reading& reading, std::size_t index,
                                               TimestampMs target, Offset from,
                                               std::optional<BatchPlace>& place) const;
-  Result<TimestampMs> largest_of(const Reading& reading, std::size_t index) const;
+  Result<Times> times_of(const Reading& reading, std::size_t index) const;
+  Result<TimestampMs> largest_of_active(const Reading& reading, const Segment& segment) const;
+  enum class By { kLargest, kKafka };
+  Result<std::size_t> first_segment_at(const Reading& reading, TimestampMs target, By by) const;
+  Result<std::shared_ptr<const CachedBatch>> read_through_cache(const Segment& segment,
+                                                                const BatchPlace& place) const;
   template <class Call>
   auto retried(const Call& call) const -> decltype(call());
 
@@ -204,7 +211,10 @@ class PartitionLog {
   mutable Mutex mutex_;
   mutable std::string below_ GUARDED_BY(mutex_);  // with a slash at its end, or empty
   mutable std::shared_ptr<const Snapshot> snapshot_ GUARDED_BY(mutex_);
+  // The directory's, once seen: another one under its name is another incarnation's.
+  mutable std::optional<ino_t> dir_ino_ GUARDED_BY(mutex_);
   mutable std::shared_ptr<const ActiveTail> active_tail_ GUARDED_BY(mutex_);
+  mutable std::shared_ptr<const ActiveTimes> active_times_ GUARDED_BY(mutex_);
   struct SealedTail {
     ino_t ino = 0;
     std::int64_t size_bytes = 0;

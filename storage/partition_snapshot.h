@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/mutex.h"
 #include "storage/partition_log.h"
 
 namespace offsetfs::storage {
@@ -20,14 +21,43 @@ struct PartitionLog::Snapshot {
   std::vector<ino_t> log_inos;  // of list.live
   FileInfo dir_info;            // as it was before the listing
   bool may_be_stale = false;    // list again at the next look, whatever the mtime says
-  // Of list.live: the largest timestamp of a sealed segment, once somebody asked.
-  std::unique_ptr<std::atomic<std::int64_t>[]> largest_timestamps;
+  // Of list.live: the times of a sealed segment, once somebody asked; coded, see Times.
+  std::unique_ptr<std::atomic<std::int64_t>[]> times;
+  // The greatest `largest` and `kafka` of all segments up to this one, as far as they are known:
+  // both ascend, so that the first segment at or after a time is found by binary search.
+  struct Running {
+    std::int64_t largest = -1;
+    std::int64_t kafka = -1;
+  };
+  mutable Mutex mutex;
+  mutable std::vector<Running> running GUARDED_BY(mutex);
 
   const std::vector<SegmentEntry>& live() const { return list.live; }
   bool is_active(std::size_t index) const { return index + 1 == live().size(); }
   Offset first_base_offset() const { return live().empty() ? Offset{0} : live()[0].base_offset; }
   // The segment an offset belongs to: the last with base_offset <= offset. live().size(): none.
   std::size_t floor(Offset offset) const;
+};
+
+// The times of a segment that decide whether it may hold a record at or after a time.
+struct PartitionLog::Times {
+  TimestampMs largest = kNoTimestamp;
+  TimestampMs kafka = kNoTimestamp;  // what a broker goes by: the `.log`'s mtime where `largest` is none
+
+  // In one number: `largest`, or below -1 the mtime.
+  std::int64_t coded() const { return largest.value >= 0 ? largest.value : -2 - kafka.value; }
+  static Times decoded(std::int64_t value) {
+    if (value >= 0) return {TimestampMs{value}, TimestampMs{value}};
+    return {kNoTimestamp, TimestampMs{-2 - value}};
+  }
+};
+
+// The largest timestamp of the active segment up to a batch boundary.
+struct PartitionLog::ActiveTimes {
+  Offset base_offset{};
+  ino_t ino = 0;
+  Position end{};
+  TimestampMs largest = kNoTimestamp;
 };
 
 // The active segment's end, as its file was when that was looked at.

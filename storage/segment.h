@@ -78,8 +78,8 @@ class Segment {
   // The same for those who only want the place. kNotFound: none (the caller goes on in the next
   // segment). kCorrupt: damage lies where the batch would have to be.
   Result<BatchPlace> find_batch(Offset target, Position valid_end) const;
-  // The first batch with max_timestamp >= target and last_offset >= from. kNotFound: none.
-  // Damaged batches are passed over: they have no time.
+  // The first batch with max_timestamp >= target and last_offset >= from, by its header alone: no
+  // CRC was looked at yet. kNotFound: none.
   Result<BatchPlace> find_batch_by_time(TimestampMs target, Offset from, Position valid_end) const;
   // The largest max_timestamp of the batches below valid_end; kNoTimestamp if none has any.
   //
@@ -88,7 +88,10 @@ class Segment {
   // too early is no harm. That everything before the batch is not newer is taken from such an entry
   // on trust where the `.log` is larger than kTimeScanBytes; smaller ones are looked through whole.
   Result<TimestampMs> max_timestamp(Position valid_end) const;
-  static constexpr std::int64_t kTimeScanBytes = 1 << 20;
+  static constexpr std::int64_t kTimeScanBytes = 256 << 10;
+  // The same from a batch boundary on, where `largest` is known of what lies before.
+  Result<TimestampMs> max_timestamp_from(Position from, TimestampMs largest,
+                                         Position valid_end) const;
 
   // Reads and checks the whole batch at a place. kCorrupt names file and position.
   Result<std::shared_ptr<const DecodedBatch>> read_batch(const BatchPlace& place,
@@ -162,7 +165,8 @@ class Segment {
                                    bool living) const;
   Result<std::optional<BatchPlace>> last_with_records(Position from, Position to, bool control,
                                                       LogWindow& window, bool& whole) const;
-  Result<std::optional<BatchPlace>> proven(const TimestampOffset& entry, Position valid_end) const;
+  Result<std::optional<BatchPlace>> proven(const TimestampOffset& entry, LogWindow& window) const;
+  Result<Start> start_for_time(TimestampMs target, Offset from, LogWindow& window) const;
   template <class Index>
   const Index* opened(Lazy<Index>& lazy, SegmentFile kind) const;
   void report(Position position, const std::string& what) const;

@@ -46,36 +46,51 @@ Result<void> visit_headers(const Segment& segment, LogWindow& window, Position a
 
 }  // namespace
 
-// The place of the batch an entry speaks of, if that batch has exactly the entry's time.
+// The place of the batch an entry speaks of, if that batch has exactly the entry's time. Headers are
+// enough for that: a damaged one would have to bear both the offset and the time.
 Result<std::optional<BatchPlace>> Segment::proven(const TimestampOffset& entry,
-                                                  Position valid_end) const {
-  auto found = search(entry.offset, valid_end, DecodeLimits{});
-  if (!found) return fail(std::move(found.error()));
-  const BatchHeader& header = found->place.header;
-  if (found->outcome != BatchSearch::Outcome::kFound || header.base_offset > entry.offset ||
-      header.max_timestamp != entry.timestamp) {
-    return std::optional<BatchPlace>();
+                                                  LogWindow& window) const {
+  BatchPlace place;
+  place.segment_base_offset = base_offset_;
+  const auto is_it = [&](const BatchHeader& header) {
+    return plausible(header) && header.base_offset <= entry.offset &&
+           header.last_offset >= entry.offset && header.max_timestamp == entry.timestamp;
+  };
+  // A broker writes both its entries at the same batch.
+  ASSIGN_OR_RETURN(const OffsetIndex::Around around, index_around(entry.offset, window.limit()));
+  if (around.entry && around.entry->offset == entry.offset) {
+    place.index_entry = around.entry;
+    place.position = around.entry->position;
+    ASSIGN_OR_RETURN(const Probe probe, window.probe(place.position, place.header, nullptr));
+    if (probe == Probe::kBatch && is_it(place.header)) return std::optional(std::move(place));
   }
-  return std::optional(std::move(found->place));
+  ASSIGN_OR_RETURN(BatchSearch found, search(entry.offset, window.limit(), DecodeLimits{}));
+  if (found.outcome == BatchSearch::Outcome::kFound && is_it(found.place.header)) {
+    return std::optional(std::move(found.place));
+  }
+  return std::optional<BatchPlace>();
 }
 
 Result<TimestampMs> Segment::max_timestamp(Position valid_end) const {
-  TimestampMs largest = kNoTimestamp;
-  Position from{0};
-  std::optional<Offset> expected = base_offset_;
+  LogWindow window(*log_, valid_end);
   const TimeIndex* const index = valid_end.value <= kTimeScanBytes ? nullptr : time_index();
   if (index != nullptr) {
     const auto last = index->last();
     if (last && *last) {
-      ASSIGN_OR_RETURN(const std::optional<BatchPlace> place, proven(**last, valid_end));
+      ASSIGN_OR_RETURN(const std::optional<BatchPlace> place, proven(**last, window));
       if (place) {
-        largest = (*last)->timestamp;
-        from = place->position + place->header.size_bytes;
-        expected = place->header.next_offset();
+        return max_timestamp_from(place->position, (*last)->timestamp, valid_end);
       }
     }
   }
+  return max_timestamp_from(Position{0}, kNoTimestamp, valid_end);
+}
+
+Result<TimestampMs> Segment::max_timestamp_from(Position from, TimestampMs largest,
+                                                Position valid_end) const {
   LogWindow window(*log_, valid_end);
+  std::optional<Offset> expected;
+  if (from.value == 0) expected = base_offset_;
   RETURN_IF_ERROR(visit_headers(*this, window, from, expected,
                                 [&](Position, const BatchHeader& header) -> Result<bool> {
                                   largest = std::max(largest, header.max_timestamp);
@@ -84,47 +99,45 @@ Result<TimestampMs> Segment::max_timestamp(Position valid_end) const {
   return largest;
 }
 
-Result<BatchPlace> Segment::find_batch_by_time(TimestampMs target, Offset from,
-                                               Position valid_end) const {
-  LogWindow window(*log_, valid_end);
-  // Behind the batch that holds `from`, and behind what is proven to be older.
-  ASSIGN_OR_RETURN(const OffsetIndex::Around around, index_around(from, valid_end));
-  ASSIGN_OR_RETURN(Start start, start_for(around, from, window));
-  for (int steps = 0; true; ++steps) {
-    ASSIGN_OR_RETURN(const bool trusted, is_trusted(start, window));
-    if (trusted) break;
-    ASSIGN_OR_RETURN(start, earlier_start(start, steps, from, window));
-  }
-  const TimeIndex* const index = valid_end.value <= kTimeScanBytes ? nullptr : time_index();
+Result<Segment::Start> Segment::start_for_time(TimestampMs target, Offset from,
+                                               LogWindow& window) const {
+  const TimeIndex* const index = window.limit().value <= kTimeScanBytes ? nullptr : time_index();
   if (index != nullptr && target.value > INT64_MIN) {
     const auto older = index->lookup(target - 1);
     if (older && *older && (*older)->offset >= from) {
-      ASSIGN_OR_RETURN(const std::optional<BatchPlace> place, proven(**older, valid_end));
-      if (place && place->position > start.position) {
-        start = {place->position, place->index_entry, true};
-      }
+      ASSIGN_OR_RETURN(const std::optional<BatchPlace> place, proven(**older, window));
+      if (place) return Start{place->position, place->index_entry, true};
     }
   }
+  ASSIGN_OR_RETURN(const OffsetIndex::Around around, index_around(from, window.limit()));
+  ASSIGN_OR_RETURN(Start start, start_for(around, from, window));
+  for (int steps = 0; true; ++steps) {
+    ASSIGN_OR_RETURN(const bool trusted, is_trusted(start, window));
+    if (trusted) return start;
+    ASSIGN_OR_RETURN(start, earlier_start(start, steps, from, window));
+  }
+}
+
+Result<BatchPlace> Segment::find_batch_by_time(TimestampMs target, Offset from,
+                                               Position valid_end) const {
+  LogWindow window(*log_, valid_end);
+  ASSIGN_OR_RETURN(const Start start, start_for_time(target, from, window));
   BatchPlace place;
   place.segment_base_offset = base_offset_;
   place.index_entry = start.entry;
   bool found = false;
   std::optional<Offset> expected;
   if (start.position.value == 0) expected = base_offset_;
-  RETURN_IF_ERROR(
-      visit_headers(*this, window, start.position, expected,
-                    [&](Position position, const BatchHeader& header) -> Result<bool> {
-                      ++place.batches_scanned;
-                      if (header.last_offset < from || header.max_timestamp < target) return true;
-                      ASSIGN_OR_RETURN(found, window.crc_good(position, header));
-                      if (!found) {  // a damaged batch has no time
-                        const auto damage = damage_at(position, std::nullopt, valid_end);
-                        return damage ? Result<bool>(true) : fail(Error(damage.error()));
-                      }
-                      place.position = position;
-                      place.header = header;
-                      return false;
-                    }));
+  RETURN_IF_ERROR(visit_headers(*this, window, start.position, expected,
+                                [&](Position position, const BatchHeader& header) -> Result<bool> {
+                                  ++place.batches_scanned;
+                                  found = header.last_offset >= from &&
+                                          header.max_timestamp >= target;
+                                  if (!found) return true;
+                                  place.position = position;
+                                  place.header = header;
+                                  return false;
+                                }));
   if (found) return place;
   return fail(Errc::kNotFound,
               log_->name() + ": no batch has a time at or after " + std::to_string(target.value));
