@@ -30,9 +30,10 @@ Result<UniqueFd> open_regular(int dir, const std::string& below, const std::stri
   // A look by name would pass through a link on the way; the open behind it will not. Where it sees
   // anything but a plain file, the careful look says what that is.
   struct stat seen {};
-  const bool plain = !below.empty() && below.front() != '/' &&
-                     ::fstatat(dir, below.c_str(), &seen, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
-                     S_ISREG(seen.st_mode);
+  const bool plain =
+      !below.empty() && below.front() != '/' &&
+      ::fstatat(dir, below.c_str(), &seen, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+      S_ISREG(seen.st_mode);
   if (!plain) {
     const UniqueFd look(open_beneath(dir, below, O_PATH));
     if (!look) return fail_errno(errno, name);

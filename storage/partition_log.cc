@@ -99,14 +99,23 @@ std::shared_ptr<const SegmentList> PartitionLog::segment_list() const {
 }
 
 Result<std::shared_ptr<const Segment>> PartitionLog::segment(const SegmentEntry& entry) const {
-  auto opened = shared_.open_segments->get({owner_, entry.base_offset, entry.suffix}, [&] {
-    return Segment::open(dir_, below(""), entry, shared_.problems);
-  });
+  auto opened = shared_.open_segments->get({owner_, entry.base_offset, entry.suffix},
+                                           [&] { return open_segment(entry); });
   if (!opened && opened.error().code != Errc::kNotFound) {
     const std::string log = segment_file_name({entry.base_offset, SegmentFile::kLog, entry.suffix});
     shared_.problems->add({dir_->name_of(below(log)), -1, opened.error().what});
   }
   return opened;
+}
+
+Result<std::shared_ptr<const Segment>> PartitionLog::open_segment(const SegmentEntry& entry) const {
+  ASSIGN_OR_RETURN(auto segment, Segment::open(dir_, below(""), entry, shared_.problems));
+  const MutexLock lock(mutex_);
+  if (snapshot_ && !snapshot_->live().empty() &&
+      entry.base_offset < snapshot_->live().back().base_offset) {
+    segment->opened_sealed();
+  }
+  return segment;
 }
 
 // --- The directory ----------------------------------------------------------------------------
@@ -296,8 +305,7 @@ Result<Position> PartitionLog::search_limit(const Reading& reading, std::size_t 
     ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
     return tail.end;
   }
-  ASSIGN_OR_RETURN(const FileInfo info, segment.log().info());
-  return Position{info.size_bytes};
+  return segment.sealed_size();
 }
 
 Result<SegmentTail> PartitionLog::active_tail(const Reading& reading) const {

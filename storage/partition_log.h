@@ -169,6 +169,7 @@ class PartitionLog {
                                           std::int64_t now) const;
   static std::vector<Replaced> compare(const Snapshot& old, Snapshot& fresh);
 
+  Result<std::shared_ptr<const Segment>> open_segment(const SegmentEntry& entry) const;
   LogDirFiles::Checkpointed checkpointed() const;
   Offset log_start(const Reading& reading) const;
   Result<Offset> log_end(const Reading& reading) const;

@@ -42,7 +42,8 @@ struct PartitionLog::Snapshot {
 // The times of a segment that decide whether it may hold a record at or after a time.
 struct PartitionLog::Times {
   TimestampMs largest = kNoTimestamp;
-  TimestampMs kafka = kNoTimestamp;  // what a broker goes by: the `.log`'s mtime where `largest` is none
+  TimestampMs kafka =
+      kNoTimestamp;  // what a broker goes by: the `.log`'s mtime where `largest` is none
 
   // In one number: `largest`, or below -1 the mtime.
   std::int64_t coded() const { return largest.value >= 0 ? largest.value : -2 - kafka.value; }

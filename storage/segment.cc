@@ -50,6 +50,16 @@ const Index* Segment::opened(Lazy<Index>& lazy, SegmentFile kind) const {
   return lazy.index.get();
 }
 
+Result<Position> Segment::sealed_size() const {
+  std::int64_t size = sealed_size_.load(std::memory_order_relaxed);
+  if (size < 0) {
+    ASSIGN_OR_RETURN(const FileInfo info, log_->info());
+    size = info.size_bytes;
+    sealed_size_.store(size, std::memory_order_relaxed);
+  }
+  return Position{size};
+}
+
 const OffsetIndex* Segment::offset_index() const {
   return opened(offset_index_, SegmentFile::kOffsetIndex);
 }

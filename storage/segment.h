@@ -71,6 +71,10 @@ class Segment {
   Offset base_offset() const { return base_offset_; }
   const File& log() const { return *log_; }
   const FileInfo& opened_info() const { return opened_info_; }
+  // The file's size, asked once: for who knows that nothing is appended to it any more.
+  Result<Position> sealed_size() const;
+  // It was sealed when it was opened.
+  void opened_sealed() const { sealed_size_ = opened_info_.size_bytes; }
 
   // The first batch with last_offset >= target, at a position below valid_end, read, checked and
   // decoded. An Error is an I/O failure.
@@ -178,6 +182,8 @@ class Segment {
   const std::unique_ptr<const File> log_;
   const FileInfo opened_info_;
   const std::shared_ptr<Problems> problems_;
+
+  mutable std::atomic<std::int64_t> sealed_size_ = -1;  // -1: not asked yet
 
   mutable Mutex opening_;  // held while an index is opened: others who want it wait for it
   mutable Lazy<OffsetIndex> offset_index_;

@@ -46,8 +46,8 @@ Result<void> visit_headers(const Segment& segment, LogWindow& window, Position a
 
 }  // namespace
 
-// The place of the batch an entry speaks of, if that batch has exactly the entry's time. Headers are
-// enough for that: a damaged one would have to bear both the offset and the time.
+// The place of the batch an entry speaks of, if that batch has exactly the entry's time. Headers
+// are enough for that: a damaged one would have to bear both the offset and the time.
 Result<std::optional<BatchPlace>> Segment::proven(const TimestampOffset& entry,
                                                   LogWindow& window) const {
   BatchPlace place;
@@ -131,8 +131,8 @@ Result<BatchPlace> Segment::find_batch_by_time(TimestampMs target, Offset from,
   RETURN_IF_ERROR(visit_headers(*this, window, start.position, expected,
                                 [&](Position position, const BatchHeader& header) -> Result<bool> {
                                   ++place.batches_scanned;
-                                  found = header.last_offset >= from &&
-                                          header.max_timestamp >= target;
+                                  found =
+                                      header.last_offset >= from && header.max_timestamp >= target;
                                   if (!found) return true;
                                   place.position = position;
                                   place.header = header;
