@@ -1,9 +1,9 @@
 #include "storage/batch_cache.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "storage/batch_builder.h"
 
@@ -19,7 +19,9 @@ using storage::TimestampMs;
 
 // Records at `first`, `first` + `step`, ...: each holds its offset as a text.
 std::shared_ptr<const CachedBatch> batch_of(std::int64_t first, int count, std::int64_t step = 1) {
-  BatchBuilder builder({.base_offset = Offset{first}});
+  BatchBuilder::Options options;
+  options.base_offset = Offset{first};
+  BatchBuilder builder(options);
   for (int i = 0; i < count; ++i) {
     const std::int64_t offset = first + i * step;
     builder.add_at(Offset{offset}, TimestampMs{0}, std::nullopt, std::to_string(offset));

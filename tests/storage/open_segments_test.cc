@@ -1,12 +1,11 @@
 #include "storage/open_segments.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include "storage/dir.h"
@@ -84,9 +83,9 @@ TEST_F(OpenSegmentsTest, WhatIsForgottenIsOpenedAgain) {
 }
 
 // The limit is the process's: a child of its own has it.
-TEST(OpenFilesTest, TwoHundredDescriptorsDoForAThousandPartitions) {
+TEST(OpenFilesTest, TwoHundredDescriptorsDoForThreeHundredPartitions) {
   const TempDir temp;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 300; ++i) {
     LogBuilder(temp / ("p-" + std::to_string(i))).batch({"a"}).roll().batch({"b"}).build();
   }
   const auto read_all = [&] {
@@ -103,7 +102,7 @@ TEST(OpenFilesTest, TwoHundredDescriptorsDoForAThousandPartitions) {
         if (!found || found->record.value != (offset == 0 ? "a" : "b")) std::_Exit(1);
       }
     }
-    std::_Exit(logs.size() == 1000 ? 0 : 3);
+    std::_Exit(logs.size() == 300 ? 0 : 3);
   };
   EXPECT_EXIT(read_all(), testing::ExitedWithCode(0), "");
 }

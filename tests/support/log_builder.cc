@@ -234,6 +234,15 @@ LogBuilder& LogBuilder::flip_byte(std::int64_t position, int mask) {
   return *this;
 }
 
+LogBuilder& LogBuilder::drop_oldest() {
+  CHECK(segments_.size() > 1);
+  const std::string stem = dir_ + "/" + twenty_digits(segments_.front().base_offset);
+  for (const char* extension : {".log", ".index", ".timeindex", ".txnindex"})
+    std::filesystem::remove(stem + extension);
+  segments_.erase(segments_.begin());
+  return *this;
+}
+
 std::string LogBuilder::build() {
   std::filesystem::create_directories(dir_);
   for (const Segment& segment : segments_) write(segment, &segment == &segments_.back());

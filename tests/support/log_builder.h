@@ -88,6 +88,8 @@ class LogBuilder {
 
   // Seals the active segment and begins another at the next offset.
   LogBuilder& roll();
+  // What retention does: the oldest sealed segment is gone, and its files are removed.
+  LogBuilder& drop_oldest();
 
   // --- How the directory is left
   // ------------------------------------------------------------------- A running (or killed)
