@@ -67,7 +67,8 @@ bool RetentionFiles::is_one(NodeKind kind) {
 Result<NodeFacts> RetentionFiles::facts(const PartitionView& view, const Node& node,
                                         TimestampMs now) {
   NodeFacts facts;
-  facts.access = view.access.of_directory_content();
+  // What it tells comes out of the segments: nobody reads it who may not read those.
+  facts.access = view.access.of_range({0}, {INT64_MAX});
   facts.mtime = view.access.mtime_of_directory();
   if (node.kind == NodeKind::kExpiredLink || node.kind == NodeKind::kDeletingLink) {
     ASSIGN_OR_RETURN(const auto report, this->report(view, now));

@@ -217,7 +217,7 @@ Result<NodeFacts> Tree::text_facts(const Node& node) const {
 Result<NodeFacts> Tree::broker_retention_facts() const {
   NodeFacts facts;
   facts.access = root_access_;
-  facts.access.mode &= 0444;
+  facts.access.mode &= 0400;  // it tells of logs that not everybody may read
   facts.mtime = mounted_at_;
   return facts;
 }
