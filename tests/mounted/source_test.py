@@ -121,13 +121,17 @@ class PageCacheTest(CopyTest):
             self.skipTest("this file system keeps every page (tmpfs)")
         mount = self.mount(source)
         use_everything(mount)
+        resident = lost = 0
         for path in files:
             after = resident_pages(path)
-            name = os.path.relpath(path, source)
-            lost = [i for i, (a, b) in enumerate(zip(before[path], after)) if a and not b]
-            self.assertEqual(lost, [], f"pages of {name} that were resident")
-            kept = [i for i, (a, b) in enumerate(zip(before[path], after)) if b and not a]
-            self.assertEqual(kept, [], f"pages of {name} that were not resident")
+            resident += before[path].count(1)
+            lost += sum(1 for was, now in zip(before[path], after) if was and not now)
+            kept = [i for i, (was, now) in enumerate(zip(before[path], after)) if now and not was]
+            self.assertEqual(kept, [], f"pages of {os.path.relpath(path, source)} that were not resident")
+        # Kernels take a page now and then by themselves, in virtual machines whose host wants memory
+        # back even from files that nobody touches. Dropping what was there would take them all.
+        self.assertGreater(resident, 1000)
+        self.assertLess(lost, resident / 100)
 
 
 if __name__ == "__main__":
