@@ -14,7 +14,7 @@ namespace {
 template <class Visit>
 Result<void> visit_headers(const Segment& segment, LogWindow& window, Position at,
                            std::optional<Offset> expected, const Visit& visit) {
-  std::optional<Position> previous_position;
+  Position previous_position{-1};  // -1: none
   BatchHeader previous;
   while (true) {
     BatchHeader header;
@@ -29,13 +29,13 @@ Result<void> visit_headers(const Segment& segment, LogWindow& window, Position a
       at = at + header.size_bytes;
       continue;
     }
-    if (previous_position) {  // did it lie about its length?
-      ASSIGN_OR_RETURN(const bool good, window.crc_good(*previous_position, previous));
+    if (previous_position.value >= 0) {  // did it lie about its length?
+      ASSIGN_OR_RETURN(const bool good, window.crc_good(previous_position, previous));
       if (!good) {
-        at = *previous_position;
+        at = previous_position;
         expected = previous.base_offset;
       }
-      previous_position.reset();
+      previous_position = Position{-1};
     }
     ASSIGN_OR_RETURN(const Damage damage, segment.damage_at(at, expected, window.limit()));
     if (damage.end == at) return {};

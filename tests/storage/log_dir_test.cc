@@ -142,6 +142,19 @@ TEST(LogDirTest, ATopicCreatedAnewIsAnotherIncarnation) {
   EXPECT_EQ(open_log(*source, "orders-3")->find(Offset{0})->record.value, "new");
 }
 
+TEST(LogDirTest, AnInodeNumberThatComesAgainIsStillAnotherIncarnation) {
+  const TempDir temp;
+  LogBuilder(temp / "orders-3").batch({"old"}).build();
+  const auto source = open_source({temp.path()});
+  const auto id = source->partitions()->front().id;
+  EXPECT_EQ(open_log(*source, "orders-3")->find(Offset{0})->record.value, "old");
+  std::filesystem::remove_all(temp / "orders-3");  // nobody looks meanwhile
+  LogBuilder(temp / "orders-3").batch({"new"}).build();
+  source->refresh();
+  EXPECT_NE(source->partitions()->front().id, id);
+  EXPECT_EQ(open_log(*source, "orders-3")->find(Offset{0})->record.value, "new");
+}
+
 TEST(LogDirTest, APartitionThatIsGoneCantBeOpened) {
   const TempDir temp;
   temp.make_dir("a-0");
