@@ -9,6 +9,7 @@
 
 #include "storage/dir.h"
 #include "storage/file.h"
+#include "storage/log_changes.h"
 #include "storage/log_dir_files.h"
 #include "storage/log_source.h"
 #include "storage/mutex.h"
@@ -52,6 +53,7 @@ class LogDir : public LogSource {
 
   // The sources in the order given: the partition directory itself, or the log directories.
   const std::vector<std::shared_ptr<const SourceDir>>& dirs() const override { return dirs_; }
+  LogChanges& changes() const override { return changes_; }
   const std::vector<std::shared_ptr<const LogDirFiles>>& files() const { return files_; }
   // Lists the log directories now if they changed. True if they had.
   bool refresh() const;
@@ -87,6 +89,7 @@ class LogDir : public LogSource {
   const std::vector<std::shared_ptr<const LogDirFiles>> files_;
   const bool single_;
   const PartitionLog::Shared shared_;
+  mutable LogChanges changes_;
 
   mutable Mutex mutex_;
   mutable std::shared_ptr<const Listing> listing_ GUARDED_BY(mutex_);

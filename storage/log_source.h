@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/dir.h"
+#include "storage/log_changes.h"
 #include "storage/partition_log.h"
 #include "storage/problems.h"
 #include "storage/result.h"
@@ -40,6 +41,8 @@ class LogSource {
   // The directories the logs lie in, in the order the user gave them: whose modes, and those of the
   // directories above them, say who may look at all.
   virtual const std::vector<std::shared_ptr<const SourceDir>>& dirs() const = 0;
+  // Where changes of the logs are told.
+  virtual LogChanges& changes() const = 0;
 };
 
 }  // namespace offsetfs::storage

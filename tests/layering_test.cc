@@ -47,7 +47,7 @@ const std::vector<Rung>& ladder() {
       {"partition log",
        {"partition_dir", "log_dir_files", "partition_log", "partition_lookup", "partition_snapshot",
         "partition_times", "log_cursor"}},
-      {"log dir", {"log_source", "log_dir"}},
+      {"log dir", {"log_changes", "log_source", "log_dir"}},
       {"beside",
        {"log_writer", "write_dir", "dir_lock", "index_writer", "tail_survey", "segment_writer",
         "producer_state", "log_dir_writer", "log_retention", "retention", "log_recovery",
