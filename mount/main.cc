@@ -2,10 +2,14 @@
 
 #include "mount/options.h"
 #include "mount/run.h"
+#include "mount/subcommand.h"
 
 int main(int argc, char** argv) {
   using namespace offsetfs::mount;
-  const auto command_line = parse_command_line({argv + 1, argv + argc});
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (const auto* subcommand = find_subcommand(arguments))
+    return subcommand->run({arguments.begin() + 1, arguments.end()});
+  const auto command_line = parse_command_line(arguments);
   if (!command_line) return fail_with(kExitUsage, command_line.error().what);
   if (const auto* printout = std::get_if<Printout>(&*command_line))
     return std::fputs(printout->text.c_str(), stdout) < 0 ? kExitUsage : kExitOk;

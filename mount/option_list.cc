@@ -178,11 +178,15 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
+  return *std::ranges::min_element(
+      names, {}, [&](std::string_view known) { return edits_between(name, known); });
+}
+
 std::string_view nearest_name(std::string_view name) {
   auto names = storage::setting_names();
   for (const auto& row : kRows) names.push_back(row.name);
-  return *std::ranges::min_element(
-      names, {}, [&](std::string_view known) { return edits_between(name, known); });
+  return nearest(name, names);
 }
 
 Result<void> refuse(std::string_view name) {
@@ -225,22 +229,41 @@ Result<void> apply_word(std::string_view word, Options& options) {
   return {};
 }
 
+std::vector<std::string> split_list(std::string_view list) {
+  std::vector<std::string> words(1);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const bool escaped = list[i] == '\\' && i + 1 < list.size();
+    if (!escaped && list[i] == ',')
+      words.emplace_back();
+    else
+      words.back() += list[escaped ? ++i : i];
+  }
+  return words;
+}
+
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kRows; }
 
 Result<void> apply_option_list(std::string_view list, Options& options) {
-  std::string word;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const bool escaped = list[i] == '\\' && i + 1 < list.size();
-    if (!escaped && list[i] == ',') {
-      RETURN_IF_ERROR(apply_word(word, options));
-      word.clear();
-    } else {
-      word += list[escaped ? ++i : i];
-    }
+  for (const auto& word : split_list(list)) RETURN_IF_ERROR(apply_word(word, options));
+  return {};
+}
+
+Result<void> apply_setting_list(std::string_view list, storage::ConfigMap& settings) {
+  for (const auto& word : split_list(list)) {
+    if (word.empty()) continue;
+    const auto equals = word.find('=');
+    const auto name = word.substr(0, equals);
+    const auto value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
+    auto known = storage::check_setting(name, value);
+    if (!known && known.error().code == Errc::kNotFound)
+      return fail(Errc::kInvalid, "-o " + name + ": no such setting; did you mean " +
+                                      std::string(nearest(name, storage::setting_names())) + "?");
+    RETURN_IF_ERROR(std::move(known));
+    settings.insert_or_assign(name, value);
   }
-  return apply_word(word, options);
+  return {};
 }
 
 std::string describe_option_list() {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mount/options.h"
+#include "storage/log_config.h"
 #include "storage/result.h"
 
 namespace offsetfs::mount {
@@ -25,6 +26,9 @@ std::span<const OptionRow> option_rows();
 // or fstab send along and that mean nothing to a read-only mount are passed over. kInvalid for any
 // other word, naming the nearest known one.
 storage::Result<void> apply_option_list(std::string_view list, Options& options);
+
+// The same list for a subcommand: topic settings only, into `settings`.
+storage::Result<void> apply_setting_list(std::string_view list, storage::ConfigMap& settings);
 
 // The table as text, for --help.
 std::string describe_option_list();

@@ -6,6 +6,7 @@
 #include <fuse_lowlevel.h>
 
 #include "mount/option_list.h"
+#include "mount/subcommand.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -95,7 +96,8 @@ Result<std::variant<Options, Printout>> parse_command_line(
   app.add_flag("-f,--foreground", options.foreground, "stay in the foreground");
   app.add_flag("-d,--debug", options.debug, "print every request; implies -f");
   app.add_flag("-V,--version", version, "versions of offsetfs and libfuse");
-  app.footer("Options of -o:\n" + describe_option_list() + kSettings + kExamples + kExitCodes);
+  app.footer("Options of -o:\n" + describe_option_list() + kSettings + kExamples +
+             "\nBesides mounting:\n" + describe_subcommands() + kExitCodes);
 
   try {
     // CLI11 takes them from the back.

@@ -46,6 +46,7 @@ enum ExitCode {
   kExitOk = 0,      // in the background: it is mounted; in the foreground: it was unmounted
   kExitUsage = 1,   // the command line makes no sense
   kExitBroken = 2,  // it was mounted and serving, and broke
+  kExitFailed = 2,  // of a subcommand: it could not do it
   kExitNotMounted = 32,
 };
 

@@ -1,6 +1,5 @@
 #include "storage/control_record.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -25,14 +24,6 @@ constexpr std::array kTypeNames{"ABORT",           "COMMIT",          "LEADER_CH
                                 "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION",
                                 "KRAFT_VOTERS"};
 
-Uuid read_uuid(FlexibleReader& reader) {
-  Uuid uuid;
-  const Bytes bytes = reader.uuid();
-  std::transform(bytes.begin(), bytes.end(), uuid.bytes.begin(),
-                 [](char c) { return static_cast<std::uint8_t>(c); });
-  return uuid;
-}
-
 // uv (count + 1; 0 = null, taken as empty). However many the count claims, the bytes end first.
 template <class Element, class Read>
 std::vector<Element> read_array(FlexibleReader& reader, const Read& read) {
@@ -47,7 +38,7 @@ std::vector<LeaderChange::Voter> read_leader_change_voters(FlexibleReader& reade
   return read_array<LeaderChange::Voter>(reader, [&] {
     LeaderChange::Voter voter;
     voter.voter_id = reader.i32();
-    if (version >= 1) voter.voter_directory_id = read_uuid(reader);
+    if (version >= 1) voter.voter_directory_id = reader.uuid();
     reader.tags();
     return voter;
   });
@@ -75,7 +66,7 @@ KRaftVoters read_kraft_voters(FlexibleReader& reader) {
   voters.voters = read_array<KRaftVoters::Voter>(reader, [&] {
     KRaftVoters::Voter voter;
     voter.voter_id = reader.i32();
-    voter.voter_directory_id = read_uuid(reader);
+    voter.voter_directory_id = reader.uuid();
     voter.endpoints =
         read_array<KRaftVoters::Endpoint>(reader, [&] { return read_endpoint(reader); });
     voter.min_supported_version = reader.i16();

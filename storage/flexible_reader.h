@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "storage/byte_reader.h"
 #include "storage/units.h"
+#include "storage/uuid.h"
 #include "storage/varint.h"
 
 namespace offsetfs::storage {
@@ -31,7 +33,13 @@ class FlexibleReader {
   std::int16_t i16() { return bytes_.i16(); }
   std::int32_t i32() { return bytes_.i32(); }
   std::int64_t i64() { return bytes_.i64(); }
-  Bytes uuid() { return bytes_.bytes(16); }
+  Uuid uuid() {
+    Uuid uuid;
+    const Bytes bytes = bytes_.bytes(uuid.bytes.size());
+    std::transform(bytes.begin(), bytes.end(), uuid.bytes.begin(),
+                   [](char c) { return static_cast<std::uint8_t>(c); });
+    return uuid;
+  }
 
   std::uint32_t uvarint() {
     std::uint32_t value = 0;

@@ -147,6 +147,30 @@ std::optional<std::string> unescape(std::string_view raw) {
   return text;
 }
 
+// Blanks matter all through a key, and in front of a value.
+std::string escape(std::string_view text, bool is_key) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool in_front = is_key || escaped.empty();
+    switch (c) {
+      case '\t': escaped += "\\t"; break;
+      case '\n': escaped += "\\n"; break;
+      case '\r': escaped += "\\r"; break;
+      case '\f': escaped += "\\f"; break;
+      case '\\': escaped += "\\\\"; break;
+      case ' ':
+      case '=':
+      case ':':
+      case '#':
+      case '!':
+        if (in_front) escaped += '\\';
+        [[fallthrough]];
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
 }  // namespace
 
 Result<JavaProperties> parse_java_properties(std::string_view text, const std::string& name) {
@@ -163,6 +187,13 @@ Result<JavaProperties> parse_java_properties(std::string_view text, const std::s
     properties[std::move(*key)] = std::move(*value);
   }
   return properties;
+}
+
+std::string render_java_properties(const JavaProperties& properties) {
+  std::string text;
+  for (const auto& [key, value] : properties)
+    text += escape(key, true) + "=" + escape(value, false) + "\n";
+  return text;
 }
 
 }  // namespace offsetfs::storage

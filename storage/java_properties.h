@@ -23,4 +23,7 @@ using JavaProperties = std::map<std::string, std::string, std::less<>>;
 // says name and line.
 Result<JavaProperties> parse_java_properties(std::string_view text, const std::string& name);
 
+// A line a property, which parses to the same again.
+std::string render_java_properties(const JavaProperties& properties);
+
 }  // namespace offsetfs::storage

@@ -34,7 +34,7 @@ MetadataRecord parse_fields(std::uint32_t type, FlexibleReader& in) {
   switch (type) {
     case kTopic: return parse_topic(in);
     case kConfig: return parse_config(in);
-    case kRemoveTopic: return RemoveTopicRecord{Uuid(in.uuid())};
+    case kRemoveTopic: return RemoveTopicRecord{in.uuid()};
     case kBeginTransaction: return BeginTransactionRecord{};
     case kEndTransaction: return EndTransactionRecord{};
     case kAbortTransaction: return AbortTransactionRecord{};

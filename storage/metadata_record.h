@@ -7,6 +7,7 @@
 
 #include "storage/result.h"
 #include "storage/units.h"
+#include "storage/uuid.h"
 
 // The records of the cluster's metadata log (`__cluster_metadata-0`), as far as settings need them.
 //
@@ -17,8 +18,6 @@
 // Source: Kafka's MetadataRecordSerde and the schemas of its metadata module.
 
 namespace offsetfs::storage {
-
-using Uuid = std::string;  // 16 raw bytes
 
 struct TopicRecord {
   std::string name;

@@ -1,5 +1,7 @@
 #include "storage/uuid.h"
 
+#include <random>
+
 namespace offsetfs::storage {
 namespace {
 
@@ -41,6 +43,17 @@ std::optional<Uuid> parse_uuid(std::string_view text) {
     uuid.bytes[next++] = static_cast<std::uint8_t>(bits >> pending);
   }
   return uuid;
+}
+
+Uuid random_uuid() {
+  std::random_device random;
+  for (;;) {
+    Uuid uuid;
+    for (auto& byte : uuid.bytes) byte = static_cast<std::uint8_t>(random());
+    uuid.bytes[6] = static_cast<std::uint8_t>((uuid.bytes[6] & 0x0f) | 0x40);
+    uuid.bytes[8] = static_cast<std::uint8_t>((uuid.bytes[8] & 0x3f) | 0x80);
+    if (uuid.to_string().front() != '-') return uuid;
+  }
 }
 
 }  // namespace offsetfs::storage

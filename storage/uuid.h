@@ -22,4 +22,8 @@ struct Uuid {
 // Accepts what Java's decoder does: the padding may be there.
 std::optional<Uuid> parse_uuid(std::string_view text);
 
+// As Java's randomUUID makes them for topics and directories: version 4, none of Kafka's reserved
+// ids, and with no '-' in front, which a command line would take for an option.
+Uuid random_uuid();
+
 }  // namespace offsetfs::storage

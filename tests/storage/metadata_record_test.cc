@@ -33,7 +33,7 @@ MetadataRecord parsed(Bytes value) {
 TEST(MetadataRecordTest, ATopicRecordGivesNameAndId) {
   const auto topic = std::get<TopicRecord>(parsed(kTopicFoo));
   EXPECT_EQ(topic.name, "foo");
-  EXPECT_EQ(topic.topic_id, from_hex("00000000000000010000000000000002"));
+  EXPECT_EQ(topic.topic_id.to_string(), "AAAAAAAAAAEAAAAAAAAAAg");
 }
 
 TEST(MetadataRecordTest, AConfigRecordGivesTheSetting) {
@@ -104,13 +104,14 @@ TEST(ClusterMetadataTest, BrokerSettingsAndTheClusterDefaultAreTwoThings) {
 }
 
 TEST(ClusterMetadataTest, ATopicCreatedAnewHasANewIdAndNoneOfTheOldSettings) {
+  const Uuid first{{1}}, second{{2}};
   ClusterMetadata metadata;
-  metadata.apply(TopicRecord{"orders", std::string(16, 'a')});
+  metadata.apply(TopicRecord{"orders", first});
   metadata.apply(setting(2, "orders", "retention.ms", "1"));
-  metadata.apply(RemoveTopicRecord{std::string(16, 'a')});
-  EXPECT_EQ(metadata.topic_id("orders"), "");
-  metadata.apply(TopicRecord{"orders", std::string(16, 'b')});
-  EXPECT_EQ(metadata.topic_id("orders"), std::string(16, 'b'));
+  metadata.apply(RemoveTopicRecord{first});
+  EXPECT_TRUE(metadata.topic_id("orders").is_zero());
+  metadata.apply(TopicRecord{"orders", second});
+  EXPECT_EQ(metadata.topic_id("orders"), second);
   EXPECT_TRUE(metadata.topic_settings("orders").empty());
 }
 

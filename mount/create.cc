@@ -1,0 +1,102 @@
+#include "mount/create.h"
+
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "mount/option_list.h"
+#include "mount/run.h"
+
+namespace offsetfs::mount {
+namespace {
+
+using storage::Errc;
+using storage::fail;
+using storage::NewLog;
+using storage::Result;
+
+constexpr const char* kFooter = R"(
+-o takes Kafka's topic settings, as -o segment.bytes=16777216,cleanup.policy=compact; they are kept beside the
+log (offsetfs.properties), and hold for whoever appends to it with offsetfs.
+
+DIR is the log directory: the log becomes DIR/TOPIC-P, whose path is printed. DIR is made if it is not there.
+
+Examples:
+  offsetfs create /srv/logs --topic orders
+  offsetfs create /srv/logs --topic audit --partition 3 -o segment.bytes=16777216,retention.ms=-1
+
+Exit codes:
+   0  made
+   1  the command line makes no sense
+   2  it could not be made: the line on stderr says why, and what to do
+)";
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: offsetfs create DIR --topic TOPIC [--partition P] [-o SETTING=VALUE,...]\n";
+  }
+};
+
+}  // namespace
+
+Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::string>& arguments) {
+  NewLog log;
+  std::vector<std::string> lists;
+  std::string topic_id;
+
+  CLI::App app("Makes an empty partition log.\n", "offsetfs create");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "this text");
+  app.add_option("DIR", log.log_dir)->group("")->option_text("DIR");
+  app.add_option("--topic", log.topic_partition.topic, "the topic's name")->option_text("TOPIC");
+  app.add_option("--partition", log.topic_partition.partition, "the partition's number (0)")
+      ->option_text("P");
+  app.add_option("-o", lists, "topic settings, below")
+      ->allow_extra_args(false)
+      ->option_text("SETTING=VALUE,...");
+  app.add_option("--topic-id", topic_id,
+                 "the topic's id in the cluster that is to have it (that of the topic's other "
+                 "partitions in DIR, else a new one)")
+      ->option_text("ID");
+  app.add_flag("--force", log.force, "even in a directory that belongs to a broker");
+  app.footer(kFooter);
+
+  try {
+    // CLI11 takes them from the back.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return Printout{app.help()};
+  } catch (const CLI::ParseError& error) {
+    return fail(Errc::kInvalid, std::string(error.what()) + "; see offsetfs create --help");
+  }
+  if (log.log_dir.empty())
+    return fail(Errc::kInvalid, "create: no DIR given: offsetfs create DIR --topic TOPIC");
+  if (log.topic_partition.topic.empty())
+    return fail(Errc::kInvalid,
+                "create: no topic given: offsetfs create " + log.log_dir + " --topic TOPIC");
+  if (!topic_id.empty()) {
+    log.topic_id = storage::parse_uuid(topic_id);
+    if (!log.topic_id || log.topic_id->is_zero())
+      return fail(Errc::kInvalid, "--topic-id " + topic_id +
+                                      ": expected 22 characters as partition.metadata and "
+                                      "kafka-topics --describe have them");
+  }
+  for (const auto& list : lists) RETURN_IF_ERROR(apply_setting_list(list, log.settings));
+  return log;
+}
+
+int run_create(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_create(arguments);
+  if (!parsed) return fail_with(kExitUsage, parsed.error().what);
+  if (const auto* printout = std::get_if<Printout>(&*parsed))
+    return std::fputs(printout->text.c_str(), stdout) < 0 ? kExitFailed : kExitOk;
+  const auto made = storage::create_log(std::get<NewLog>(*parsed));
+  if (!made)
+    return fail_with(made.error().code == Errc::kInvalid ? kExitUsage : kExitFailed,
+                     "create: " + made.error().what);
+  return std::printf("%s\n", made->c_str()) < 0 || std::fflush(stdout) != 0 ? kExitFailed : kExitOk;
+}
+
+}  // namespace offsetfs::mount

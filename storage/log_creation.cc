@@ -1,0 +1,182 @@
+#include "storage/log_creation.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "storage/dir_lock.h"
+#include "storage/log_dir_owner.h"
+#include "storage/log_dir_writer.h"
+#include "storage/log_settings.h"
+#include "storage/log_writer.h"
+#include "storage/partition_metadata.h"
+#include "storage/segment_files.h"
+#include "storage/write_dir.h"
+
+namespace offsetfs::storage {
+namespace {
+
+constexpr const char* kPartitionMetadata = "partition.metadata";
+constexpr std::size_t kMostTopicChars = 249;
+constexpr std::size_t kMostMetadataBytes = 64 << 10;
+
+std::shared_ptr<const IoBackend> plain_io() { return make_io_backend(IoChoice::kPread, nullptr); }
+
+bool is_legal(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+bool holds_segments(const WriteDir& dir) {
+  const auto names = dir.list_files();
+  return names && std::ranges::any_of(*names, [](const std::string& name) {
+           const auto parsed = parse_segment_file(name);
+           return parsed && parsed->file == SegmentFile::kLog;
+         });
+}
+
+// True if it was made, false if it was there.
+Result<bool> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0) return true;
+  const int error = errno;
+  struct stat st {};
+  if (error == EEXIST && ::stat(path.c_str(), &st) == 0) {
+    if (S_ISDIR(st.st_mode)) return false;
+    return fail(Errc::kInvalid, path + ": no directory; give one, or a name that is free");
+  }
+  if (error == ENOENT)
+    return fail(Errc::kNotFound, path + ": the directory above it is not there; mkdir -p it first");
+  return fail_errno(error, path + ": making the directory");
+}
+
+std::string parent_of(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<void> sync_directory(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto dir, PosixWriteDir::open(path, plain_io()));
+  return dir->sync_dir();
+}
+
+// A link in a log directory may lead anywhere: not followed.
+Result<std::shared_ptr<PosixWriteDir>> open_partition_dir(const std::string& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode))
+    return fail(Errc::kInvalid, path + ": a symbolic link; logs are made in real directories only");
+  return PosixWriteDir::open(path, plain_io());
+}
+
+Result<std::optional<Uuid>> topic_id_in(const WriteDir& partition_dir) {
+  auto text = partition_dir.read_whole(kPartitionMetadata, kMostMetadataBytes);
+  if (!text && text.error().code == Errc::kNotFound) return std::nullopt;
+  if (!text) return fail(std::move(text.error()));
+  ASSIGN_OR_RETURN(const auto metadata,
+                   parse_partition_metadata(*text, partition_dir.name_of(kPartitionMetadata)));
+  return metadata.topic_id;
+}
+
+// All partitions of a topic bear one id.
+Result<std::optional<Uuid>> topic_id_of_others(const WriteDir& log_dir, const std::string& topic) {
+  ASSIGN_OR_RETURN(const auto names, log_dir.list_directories());
+  for (const auto& name : names) {
+    const auto parsed = parse_partition_dir(name);
+    if (!parsed || parsed->state != DirState::kLive || parsed->topic_partition.topic != topic)
+      continue;
+    ASSIGN_OR_RETURN(const auto dir, open_partition_dir(log_dir.name_of(name)));
+    ASSIGN_OR_RETURN(const auto id, topic_id_in(*dir));
+    if (id) return id;
+  }
+  return std::nullopt;
+}
+
+Result<Uuid> choose_topic_id(const NewLog& log, const WriteDir& log_dir) {
+  ASSIGN_OR_RETURN(const auto others, topic_id_of_others(log_dir, log.topic_partition.topic));
+  if (others && log.topic_id && *others != *log.topic_id)
+    return fail(Errc::kInvalid, "--topic-id " + log.topic_id->to_string() + ": " +
+                                    log.topic_partition.topic + " has the id " +
+                                    others->to_string() + " in " + log.log_dir +
+                                    " already, and all its partitions share it; leave --topic-id "
+                                    "out");
+  if (others) return *others;
+  return log.topic_id ? *log.topic_id : random_uuid();
+}
+
+Result<LogConfig> config_of(const NewLog& log) {
+  ConfigLevels levels;
+  levels.topic = log.settings;
+  const LogConfig config = resolve_config(levels).log;
+  RETURN_IF_ERROR(LogWriter::check_config(config));
+  return config;
+}
+
+Result<void> check_place(const NewLog& log, const WriteDir& log_dir) {
+  if (holds_segments(log_dir))
+    return fail(Errc::kInvalid, log.log_dir +
+                                    ": holds segments, so it is a partition's directory itself; "
+                                    "give the one above it");
+  return log.force ? Result<void>{} : check_not_a_brokers(log_dir);
+}
+
+Result<void> write_log(const NewLog& log, const LogConfig& config, const Uuid& topic_id,
+                       std::shared_ptr<WriteDir> dir, std::shared_ptr<LogDirWriter> log_dir) {
+  if (!log.settings.empty())
+    RETURN_IF_ERROR(dir->replace(kLogSettingsFile, render_log_settings(log.settings)));
+  LogWriter::Options options;
+  options.config = config;
+  options.topic_id = topic_id;
+  ASSIGN_OR_RETURN(const auto writer,
+                   LogWriter::open(std::move(dir), log_dir, log.topic_partition, options, nullptr));
+  return writer->close();
+}
+
+}  // namespace
+
+Result<void> check_topic_name(const std::string& topic) {
+  const std::string shown = "topic '" + topic + "': ";
+  if (topic.empty() || topic == "." || topic == "..")
+    return fail(Errc::kInvalid, shown + "a topic's name is neither empty nor . nor ..");
+  if (topic.size() > kMostTopicChars)
+    return fail(Errc::kInvalid, shown + "a topic's name has at most 249 characters");
+  if (!std::ranges::all_of(topic, is_legal))
+    return fail(Errc::kInvalid,
+                shown + "a topic's name consists of ASCII letters, digits, '.', '_' and '-'");
+  return {};
+}
+
+Result<std::string> create_log(const NewLog& log) {
+  RETURN_IF_ERROR(check_topic_name(log.topic_partition.topic));
+  if (log.topic_partition.partition < 0)
+    return fail(Errc::kInvalid, "partition " + std::to_string(log.topic_partition.partition) +
+                                    ": partitions are numbered from 0");
+  ASSIGN_OR_RETURN(const LogConfig config, config_of(log));
+
+  ASSIGN_OR_RETURN(const bool made_log_dir, make_directory(log.log_dir));
+  if (made_log_dir) RETURN_IF_ERROR(sync_directory(parent_of(log.log_dir)));
+  ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> log_dir, PosixWriteDir::open(log.log_dir, plain_io()));
+  RETURN_IF_ERROR(check_place(log, *log_dir));
+  ASSIGN_OR_RETURN(auto lock, DirLock::acquire(log.log_dir));
+
+  const std::string path = log_dir->name_of(log.topic_partition.to_string());
+  ASSIGN_OR_RETURN(const Uuid topic_id, choose_topic_id(log, *log_dir));
+  RETURN_IF_ERROR(make_directory(path));
+  RETURN_IF_ERROR(log_dir->sync_dir());
+  ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> dir, open_partition_dir(path));
+  if (holds_segments(*dir)) {
+    lock.release();
+    return fail(Errc::kBusy, path + ": is there already; append to it with offsetfs append " +
+                                 path + ", or choose another partition");
+  }
+  ASSIGN_OR_RETURN(auto checkpoints, LogDirWriter::open(log_dir, std::move(lock)));
+  RETURN_IF_ERROR(write_log(log, config, topic_id, std::move(dir), checkpoints));
+  RETURN_IF_ERROR(checkpoints->close());
+  return path;
+}
+
+}  // namespace offsetfs::storage
