@@ -35,5 +35,28 @@ TEST(Base64, TheWholeAlphabet) {
   EXPECT_EQ(encoded("\xff\xfe\x61\xc3\xc3"), "//5hw8M=");
 }
 
+std::string decoded(storage::Bytes text) {
+  std::string bytes = "before";
+  EXPECT_TRUE(read_base64(text, bytes)) << text;
+  return bytes.substr(6);
+}
+
+TEST(Base64, WhatWasWrittenReadsBack) {
+  std::string bytes;
+  for (int i = 0; i < 600; ++i) {
+    EXPECT_EQ(decoded(encoded(bytes)), bytes);
+    bytes += static_cast<char>(i * 37);
+  }
+}
+
+TEST(Base64, WhatIsNeverWrittenIsRefusedAndLeavesNothing) {
+  for (const char* text : {"Zg", "Zg=", "Zg==Zg==", "Z===", "====", "Zm9v\n", "Zm9-",
+                           "Zh==", "Zm9=", "=Zm9", "Zm 9", "Zm9vYg==="}) {
+    std::string bytes = "before";
+    EXPECT_FALSE(read_base64(text, bytes)) << text;
+    EXPECT_EQ(bytes, "before") << text;
+  }
+}
+
 }  // namespace
 }  // namespace offsetfs::fs
