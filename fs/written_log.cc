@@ -1,0 +1,56 @@
+#include "fs/written_log.h"
+
+#include <utility>
+
+namespace offsetfs::fs {
+
+using storage::LogRetention;
+using storage::LogWriter;
+using storage::MutexLock;
+using storage::Offset;
+using storage::Result;
+using storage::TimestampMs;
+
+Result<LogWriter::Appended> WrittenLog::append(std::span<char> batch) {
+  auto appended = writer_->append(batch);
+  if (appended && appended->rolled && reader_ != nullptr) reader_->refresh();
+  return appended;
+}
+
+Result<void> WrittenLog::sync() {
+  const Offset end = writer_->log_end_offset();
+  const MutexLock lock(sync_mutex_);
+  if (sync_failure_) return storage::fail(*sync_failure_);
+  if (synced_ >= end) return {};
+  const Offset covered = writer_->log_end_offset();
+  if (auto flushed = writer_->flush(); !flushed) {
+    sync_failure_ = flushed.error();
+    sync_failure_->what += "; what was written since the last sync may be lost";
+    return storage::fail(*sync_failure_);
+  }
+  synced_ = covered;
+  return {};
+}
+
+Result<LogRetention::Run> WrittenLog::run_retention(TimestampMs now) {
+  auto run = retention_.run(now);
+  if (run && run->segments > 0 && reader_ != nullptr) reader_->refresh();
+  return run;
+}
+
+Result<std::size_t> WrittenLog::unlink_due(TimestampMs now) {
+  auto gone = retention_.unlink_due(now);
+  if (gone && *gone > 0 && reader_ != nullptr) reader_->refresh();
+  return gone;
+}
+
+Result<void> WrittenLog::checkpoint() {
+  const Offset end = writer_->log_end_offset();
+  if (checkpointed_ == end) return {};
+  RETURN_IF_ERROR(sync());
+  RETURN_IF_ERROR(writer_->checkpoint_offsets());
+  checkpointed_ = end;
+  return {};
+}
+
+}  // namespace offsetfs::fs

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "storage/log_retention.h"
+#include "storage/log_writer.h"
+#include "storage/mutex.h"
+#include "storage/partition_log.h"
+#include "storage/result.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// One log that is written, as its writers (record_appender.h) and the housekeeping of
+// written_logs.h share it. Any thread.
+class WrittenLog {
+ public:
+  // `reader`: the same log as it is shown, which is told of new and removed segments; may be null.
+  WrittenLog(std::unique_ptr<storage::LogWriter> writer,
+             std::shared_ptr<const storage::PartitionLog> reader)
+      : writer_(std::move(writer)), reader_(std::move(reader)), retention_(*writer_) {}
+
+  // As LogWriter::append. What is in the log is shown at once.
+  storage::Result<storage::LogWriter::Appended> append(std::span<char> batch);
+  // Everything appended before this call is durable after it. Who comes while another waits for the
+  // disk waits too, and shares the next round with all that came meanwhile. A failure is for good:
+  // the kernel tells of lost pages once, and a later success would speak of other ones.
+  storage::Result<void> sync();
+
+  storage::LogWriter& writer() { return *writer_; }
+  const storage::LogWriter& writer() const { return *writer_; }
+
+  // --- For the housekeeping: one thread
+  // -----------------------------------------------------------
+
+  storage::Result<storage::LogRetention::Run> run_retention(storage::TimestampMs now);
+  storage::Result<std::size_t> unlink_due(storage::TimestampMs now);
+  storage::TimestampMs next_unlink() const { return retention_.next_due(); }
+  // Flushes, and writes the checkpoints, if there is something new.
+  storage::Result<void> checkpoint();
+
+ private:
+  const std::unique_ptr<storage::LogWriter> writer_;
+  const std::shared_ptr<const storage::PartitionLog> reader_;
+  storage::LogRetention retention_;
+  std::optional<storage::Offset> checkpointed_;
+
+  storage::Mutex sync_mutex_;  // held while the disk is waited for
+  storage::Offset synced_ GUARDED_BY(sync_mutex_){-1};
+  std::optional<storage::Error> sync_failure_ GUARDED_BY(sync_mutex_);
+};
+
+}  // namespace offsetfs::fs
