@@ -26,6 +26,7 @@ std::string stats_text(const Stats& stats, const storage::LogSource& source,
   add_stat(text, "partitions", source.partitions()->size());
   add_stat(text, "problems", source.problems().count());
   text.append("io ").append(source.dirs().front()->io()->kind()).push_back('\n');
+  text.append("watching ").append(source.changes().manner()).push_back('\n');
   return text;
 }
 

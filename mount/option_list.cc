@@ -76,6 +76,13 @@ bool set_io(std::string_view value, Options& options) {
   return false;
 }
 
+bool set_watch(std::string_view value, Options& options) {
+  using How = storage::LogWatcher::How;
+  if (value == "auto") return options.watch = How::kAuto, true;
+  if (value == "poll") return options.watch = How::kPoll, true;
+  return false;
+}
+
 bool set_threads(std::string_view value, Options& options) {
   const auto threads = parse_count(value);
   if (!threads || *threads < 1 || *threads > kMostThreads) return false;
@@ -124,6 +131,8 @@ constexpr OptionRow kRows[] = {
     {"threads", "1..256", "requests that are answered at once (10)", set_threads},
     {"io", "auto|ring|pread", "how the source is read; auto: io_uring where the kernel allows it",
      set_io},
+    {"watch", "auto|poll", "how changes are noticed; auto: inotify where the kernel tells them",
+     set_watch},
 };
 
 // What mount(8), mount.fuse3 and fstab send along. `rw` is among them because mount(8) says it

@@ -7,6 +7,7 @@
 #include "fs/log_sink.h"
 #include "fs/mount_options.h"
 #include "storage/file.h"
+#include "storage/log_watcher.h"
 #include "storage/result.h"
 
 namespace offsetfs::mount {
@@ -20,6 +21,7 @@ struct Options {
 
   fs::FileSystemOptions tree;
   storage::IoChoice io = storage::IoChoice::kAuto;
+  storage::LogWatcher::How watch = storage::LogWatcher::How::kAuto;
 
   bool allow_other = false;          // never without default_permissions
   bool default_permissions = false;  // the kernel checks the modes

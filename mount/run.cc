@@ -59,6 +59,8 @@ Result<std::shared_ptr<const storage::LogDir>> open_source(const Options& option
   settings.log.show_control = options.tree.show_control;
   settings.descriptors = descriptor_limit();
   settings.on_problem = log_problem;
+  settings.watch = options.watch;
+  settings.on_notice = [](const std::string& line) { log_line(fs::LogLevel::kInfo, line); };
   ASSIGN_OR_RETURN(auto log_dir,
                    storage::LogDir::open(sources.given, start_io(options.io), std::move(settings)));
   return log_dir;

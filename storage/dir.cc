@@ -137,6 +137,12 @@ std::int64_t SourceDir::birth_ns(const std::string& below) const {
   return stx.stx_btime.tv_sec * std::int64_t{1'000'000'000} + stx.stx_btime.tv_nsec;
 }
 
+Result<UniqueFd> SourceDir::handle_of_directory(const std::string& below) const {
+  UniqueFd fd(open_beneath(fd_.get(), below, O_PATH | O_DIRECTORY));
+  if (!fd) return fail_errno(errno, name_of(below));
+  return fd;
+}
+
 Result<std::unique_ptr<File>> SourceDir::open_file(const std::string& below) const {
   ASSIGN_OR_RETURN(UniqueFd fd, open_regular(fd_.get(), below, name_of(below)));
   return io_->adopt(fd.release(), name_of(below));

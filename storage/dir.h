@@ -38,6 +38,8 @@ class SourceDir {
   // When it was made, in ns since 1970: with its inode number this names one file or directory for
   // good. 0 where the file system doesn't tell.
   std::int64_t birth_ns(const std::string& below) const;
+  // A directory to be watched: O_PATH, no read access is asked for.
+  Result<UniqueFd> handle_of_directory(const std::string& below) const;
   // kNotFound if absent, kInvalid if no regular file, kIo otherwise (EACCES, EMFILE, ...).
   Result<std::unique_ptr<File>> open_file(const std::string& below) const;
   // The whole of a small file. kTooLarge beyond `limit_bytes`.

@@ -105,6 +105,16 @@ void LogChanges::publish(const Change& change) {
   }
 }
 
+bool LogChanges::is_prompt(std::uint32_t partition) const {
+  const MutexLock lock(listeners_->watcher_mutex);
+  return listeners_->watcher != nullptr && listeners_->watcher->is_prompt(partition);
+}
+
+std::string LogChanges::manner() const {
+  const MutexLock lock(listeners_->watcher_mutex);
+  return listeners_->watcher != nullptr ? listeners_->watcher->manner() : "none";
+}
+
 void LogChanges::set_watcher(Watcher* watcher) {
   const MutexLock lock(listeners_->watcher_mutex);
   listeners_->watcher = watcher;

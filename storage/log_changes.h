@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace offsetfs::storage {
 
@@ -54,6 +55,9 @@ class LogChanges {
     virtual ~Watcher() = default;
     virtual void begin_listening(std::uint32_t partition) = 0;
     virtual void end_listening(std::uint32_t partition) = 0;
+    // See below.
+    virtual bool is_prompt(std::uint32_t /*partition*/) { return false; }
+    virtual std::string manner() { return "none"; }
   };
 
   LogChanges();
@@ -65,6 +69,12 @@ class LogChanges {
   // are watched for while somebody listens to that partition.
   Subscription subscribe(std::optional<std::uint32_t> partition, Listener listener);
   void publish(const Change& change);
+
+  // Whether changes of the partition's segments are told as they happen, without anybody listening
+  // to it: not looked for now and then, and not at all only if they can't be. Once true it stays.
+  bool is_prompt(std::uint32_t partition) const;
+  // How changes are noticed, for `stats`: "inotify", "polling (nfs)", "none".
+  std::string manner() const;
 
   // Before the first subscription; null when it ends.
   void set_watcher(Watcher* watcher);

@@ -1,6 +1,7 @@
 #include "storage/log_dir.h"
 
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <set>
 #include <string_view>
@@ -88,12 +89,16 @@ struct LogDir::Found {
 
 // An incarnation of a partition. Its log is made at once and costs nothing before it is used.
 struct LogDir::Known {
-  std::size_t dir = 0;
+  Known(std::size_t lies_in, std::shared_ptr<PartitionLog> its_log)
+      : dir(lies_in), log(std::move(its_log)) {}
+  const std::size_t dir;
   std::shared_ptr<PartitionLog> log;
   bool there = true;
+  std::atomic<bool> watched = false;
 };
 
 struct LogDir::Listing {
+  std::uint64_t look = 0;               // which: a later one knows better
   std::vector<std::int64_t> mtimes_ns;  // of dirs_, before they were listed
   bool may_be_stale = false;
   std::vector<Partition> partitions;
@@ -140,8 +145,14 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
   PartitionLog::Shared shared{
       std::make_shared<OpenSegments>(OpenSegments::most_for(options.descriptors)),
       std::make_shared<BatchCache>(options.cached_batches_bytes), std::move(problems), options.log};
-  return std::shared_ptr<const LogDir>(
+  std::shared_ptr<LogDir> source(
       new LogDir(std::move(dirs), std::move(files), single, std::move(shared)));
+  if (options.watch) {
+    source->watcher_ =
+        std::make_unique<LogWatcher>(*source, *options.watch, std::move(options.on_notice));
+    source->changes_.set_watcher(source->watcher_.get());
+  }
+  return std::shared_ptr<const LogDir>(std::move(source));
 }
 
 LogDir::LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
@@ -152,7 +163,10 @@ LogDir::LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
       single_(single),
       shared_(std::move(shared)) {}
 
-LogDir::~LogDir() = default;
+LogDir::~LogDir() {
+  changes_.set_watcher(nullptr);
+  watcher_.reset();
+}
 
 std::shared_ptr<const std::vector<LogDir::Partition>> LogDir::partitions() const {
   const auto current = listing(false);
@@ -161,11 +175,28 @@ std::shared_ptr<const std::vector<LogDir::Partition>> LogDir::partitions() const
 
 Result<std::shared_ptr<const PartitionLog>> LogDir::open(std::uint32_t id) const {
   listing(false);
-  const MutexLock lock(mutex_);
-  if (id >= known_.size() || !known_[id]->there) {
-    return fail(Errc::kNotFound, "partition " + std::to_string(id) + " is gone");
+  std::shared_ptr<Known> known;
+  std::shared_ptr<const PartitionLog> log;
+  {
+    const MutexLock lock(mutex_);
+    if (id >= known_.size() || !known_[id]->there) {
+      return fail(Errc::kNotFound, "partition " + std::to_string(id) + " is gone");
+    }
+    known = known_[id];
+    log = known->log;
   }
-  return std::shared_ptr<const PartitionLog>(known_[id]->log);
+  // Before anything is read of it: what changes from then on is told.
+  if (watcher_ != nullptr && !known->watched.load(std::memory_order_acquire)) {
+    watcher_->use(id);
+    known->watched.store(true, std::memory_order_release);
+  }
+  return log;
+}
+
+std::optional<LogDir::Place> LogDir::place_of(std::uint32_t id) const {
+  const MutexLock lock(mutex_);
+  if (id >= known_.size() || !known_[id]->there) return std::nullopt;
+  return Place{known_[id]->dir, known_[id]->log};
 }
 
 bool LogDir::refresh() const {
@@ -180,13 +211,14 @@ bool LogDir::refresh() const {
 std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
   const std::int64_t now_ms = clock_ns(CLOCK_MONOTONIC_COARSE) / 1'000'000;
   std::shared_ptr<const Listing> old;
+  auto fresh = std::make_shared<Listing>();
   {
     const MutexLock lock(mutex_);
     if (listing_ && !look_now && now_ms - checked_ms_ < kRecheckMs) return listing_;
     checked_ms_ = now_ms;
     old = listing_;
+    fresh->look = ++looks_;
   }
-  auto fresh = std::make_shared<Listing>();
   const std::int64_t realtime_ns = clock_ns(CLOCK_REALTIME);
   for (const auto& dir : dirs_) {
     const auto info = dir->info("");
@@ -289,6 +321,7 @@ std::shared_ptr<PartitionLog> LogDir::make_log(const Found& found) const {
 std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
                                                        std::shared_ptr<Listing> fresh) const {
   const MutexLock lock(mutex_);
+  if (listing_ && listing_->look > fresh->look) return listing_;
   for (const auto& known : known_) known->there = false;
   std::map<Incarnation, std::uint32_t> ids;
   for (Found& partition : found) {
@@ -301,7 +334,7 @@ std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
       known_[id]->log->moved_to(partition.below, is_checkpointed(partition.name));
     } else {
       id = static_cast<std::uint32_t>(known_.size());
-      known_.push_back(std::make_shared<Known>(Known{partition.dir, make_log(partition), true}));
+      known_.push_back(std::make_shared<Known>(partition.dir, make_log(partition)));
     }
     ids.emplace(incarnation, id);
     fresh->partitions.push_back({id, std::move(partition.shown),

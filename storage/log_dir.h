@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "storage/log_changes.h"
 #include "storage/log_dir_files.h"
 #include "storage/log_source.h"
+#include "storage/log_watcher.h"
 #include "storage/mutex.h"
 #include "storage/partition_log.h"
 #include "storage/problems.h"
@@ -36,6 +38,9 @@ class LogDir : public LogSource {
     std::size_t cached_batches_bytes = 8U << 20;
     std::uint64_t descriptors = 1024;  // RLIMIT_NOFILE: a quarter of them is used for segments
     std::function<void(const Problem&)> on_problem;  // each new one; any thread
+    // Changes are noticed and told (changes()); nothing: only what is asked for is looked at.
+    std::optional<LogWatcher::How> watch;
+    std::function<void(const std::string&)> on_notice;  // what is worth a line, once; any thread
   };
 
   // Each path as the user typed it (it may be a symbolic link). kInvalid with a cure: neither a
@@ -57,6 +62,13 @@ class LogDir : public LogSource {
   const std::vector<std::shared_ptr<const LogDirFiles>>& files() const { return files_; }
   // Lists the log directories now if they changed. True if they had.
   bool refresh() const;
+
+  // For the watcher: where a partition's log lies. Looks at nothing; nothing: it is gone.
+  struct Place {
+    std::size_t dir = 0;  // in dirs()
+    std::shared_ptr<const PartitionLog> log;
+  };
+  std::optional<Place> place_of(std::uint32_t id) const;
 
  private:
   // Long ago on any clock, yet a time that can be subtracted.
@@ -94,8 +106,11 @@ class LogDir : public LogSource {
   mutable Mutex mutex_;
   mutable std::shared_ptr<const Listing> listing_ GUARDED_BY(mutex_);
   mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = kNeverChecked;
+  mutable std::uint64_t looks_ GUARDED_BY(mutex_) = 0;  // that were begun
   mutable std::map<Incarnation, std::uint32_t> ids_ GUARDED_BY(mutex_);
   mutable std::vector<std::shared_ptr<Known>> known_ GUARDED_BY(mutex_);  // by id
+
+  std::unique_ptr<LogWatcher> watcher_;  // last: its threads use the others
 };
 
 }  // namespace offsetfs::storage

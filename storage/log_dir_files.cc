@@ -1,5 +1,6 @@
 #include "storage/log_dir_files.h"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -61,6 +62,10 @@ std::optional<Offset> LogDirFiles::log_start_offset(const TopicPartition& topic_
 }
 
 std::optional<std::int32_t> LogDirFiles::node_id() const { return contents(false)->node_id; }
+
+bool LogDirFiles::is_one(std::string_view name) {
+  return std::ranges::find(kNames, name) != kNames.end();
+}
 
 void LogDirFiles::refresh() const { contents(true); }
 

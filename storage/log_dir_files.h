@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "storage/dir.h"
 #include "storage/mutex.h"
@@ -29,6 +30,7 @@ class LogDirFiles {
     std::optional<Offset> high_watermark;
     std::optional<Offset> recovery_point;
     std::optional<Offset> cleaner_offset;
+    friend bool operator==(const Checkpointed&, const Checkpointed&) = default;
   };
 
   // `dir` null: there is no such directory, or it can't be read.
@@ -42,6 +44,10 @@ class LogDirFiles {
   std::optional<std::int32_t> node_id() const;
   // Looks at the files now.
   void refresh() const;
+  // Where they lie; may be null.
+  const std::shared_ptr<const SourceDir>& dir() const { return dir_; }
+  // Whether this is one of them, by its name.
+  static bool is_one(std::string_view name);
 
  private:
   // Long ago on any clock, yet a time that can be subtracted.

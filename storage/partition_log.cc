@@ -135,10 +135,16 @@ bool PartitionLog::refresh() const {
     const MutexLock lock(mutex_);
     before = snapshot_;
   }
-  return look_again() != before;
+  constexpr int kMostTries = 3;
+  for (int tries = 1;; ++tries) {
+    bool outrun = false;
+    const auto now = look_again(false, &outrun);
+    if (!outrun || tries == kMostTries) return now != before;
+  }
 }
 
-std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list) const {
+std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list,
+                                                                       bool* outrun) const {
   std::shared_ptr<const Snapshot> old;
   std::string directory;
   std::optional<ino_t> dir_ino;
@@ -169,7 +175,9 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list
       if (old) return old;  // what was known may still be read
     }
   }
-  return publish(old, fresh, now);
+  auto published = publish(old, fresh, now);
+  if (outrun != nullptr) *outrun = published != fresh;
+  return published;
 }
 
 void PartitionLog::list_into(Snapshot& fresh, const std::string& directory) const {
@@ -237,7 +245,13 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
   fresh->times = std::make_unique<std::atomic<std::int64_t>[]>(count);
   for (std::size_t i = 0; i < count; ++i) fresh->times[i] = Snapshot::kUnknown;
   std::vector<Replaced> stale;
-  if (old) stale = compare(*old, *fresh);
+  if (old) {
+    count_generations(*old, *fresh);
+    stale = compare(*old, *fresh);
+  }
+  if (count > 0)
+    fresh->highest_base =
+        std::max(fresh->highest_base, std::optional(fresh->live().back().base_offset));
   {
     const MutexLock lock(mutex_);
     if (snapshot_ != old) return snapshot_;
@@ -253,6 +267,22 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
     }
   }
   return fresh;
+}
+
+void PartitionLog::count_generations(const Snapshot& old, Snapshot& fresh) {
+  fresh.generations = old.generations;
+  fresh.highest_base = old.highest_base;
+  std::size_t o = 0;
+  for (std::size_t n = 0; n < fresh.live().size(); ++n) {
+    SegmentEntry& entry = fresh.list.live[n];
+    while (o < old.live().size() && old.live()[o].base_offset < entry.base_offset) ++o;
+    const bool known = o < old.live().size() && old.live()[o].base_offset == entry.base_offset;
+    if (known && old.log_inos[o] == fresh.log_inos[n]) {
+      entry.generation = old.live()[o].generation;
+    } else if (old.highest_base && entry.base_offset <= *old.highest_base) {
+      entry.generation = ++fresh.generations;
+    }
+  }
 }
 
 // The segments of `old` that are other files now, or none; what was learned of the rest is kept.

@@ -160,14 +160,16 @@ class PartitionLog {
     Offset next{};  // its offsets: [entry.base_offset, next)
   };
   std::shared_ptr<const Snapshot> snapshot() const;  // at most kRecheckMs old
-  // As the directory is now; `list`: whatever its mtime says.
-  std::shared_ptr<const Snapshot> look_again(bool list = false) const;
+  // As the directory is now; `list`: whatever its mtime says. `outrun` (may be null): somebody else
+  // who looked at the same time was faster, and may have looked earlier.
+  std::shared_ptr<const Snapshot> look_again(bool list = false, bool* outrun = nullptr) const;
   void list_into(Snapshot& fresh, const std::string& directory) const;
   std::optional<Offset> next_offset_of_swap(Offset base_offset) const;
   std::shared_ptr<const Snapshot> publish(const std::shared_ptr<const Snapshot>& old,
                                           const std::shared_ptr<Snapshot>& fresh,
                                           std::int64_t now) const;
   static std::vector<Replaced> compare(const Snapshot& old, Snapshot& fresh);
+  static void count_generations(const Snapshot& old, Snapshot& fresh);
 
   Result<std::shared_ptr<const Segment>> open_segment(const SegmentEntry& entry) const;
   LogDirFiles::Checkpointed checkpointed() const;

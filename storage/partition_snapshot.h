@@ -18,9 +18,11 @@ struct PartitionLog::Snapshot {
   static constexpr std::int64_t kUnknown = INT64_MIN;
 
   SegmentList list;
-  std::vector<ino_t> log_inos;  // of list.live
-  FileInfo dir_info;            // as it was before the listing
-  bool may_be_stale = false;    // list again at the next look, whatever the mtime says
+  std::vector<ino_t> log_inos;         // of list.live
+  FileInfo dir_info;                   // as it was before the listing
+  std::uint32_t generations = 0;       // that were given out; see SegmentEntry
+  std::optional<Offset> highest_base;  // of all segments ever seen
+  bool may_be_stale = false;           // list again at the next look, whatever the mtime says
   // Of list.live: the times of a sealed segment, once somebody asked; coded, see Times.
   std::unique_ptr<std::atomic<std::int64_t>[]> times;
   // The greatest `largest` and `kafka` of all segments up to this one, as far as they are known:

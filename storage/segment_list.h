@@ -21,6 +21,10 @@ struct SegmentEntry {
   SegmentSuffix suffix = SegmentSuffix::kNone;
   std::uint8_t files = 0;    // bit 1 << SegmentFile: present in the directory
   std::uint8_t swapped = 0;  // of them, those that bear ".swap"
+  // Tells files apart that had one name, one after the other: a segment that compaction replaced,
+  // or that was truncated away and written anew. 0: the first of its name. Counted while the log
+  // is open.
+  std::uint32_t generation = 0;
 
   bool has(SegmentFile file) const { return (files >> static_cast<int>(file) & 1) != 0; }
   // The suffix of one file: a broker that died between two renames leaves a mixed set.

@@ -31,7 +31,7 @@ const std::vector<Rung>& ladder() {
       {"io",
        {"file", "kernel_file", "pread_file", "pages", "page_cache", "page_window",
         "page_reservations", "rwf", "io_ring", "ring_file", "io_backend", "file_info", "beneath",
-        "dir"}},
+        "dir", "inotify"}},
       {"batch header", {"batch_header"}},  // names the codecs
       {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
       {"record batch",
@@ -47,7 +47,7 @@ const std::vector<Rung>& ladder() {
       {"partition log",
        {"partition_dir", "log_dir_files", "partition_log", "partition_lookup", "partition_snapshot",
         "partition_times", "log_cursor"}},
-      {"log dir", {"log_changes", "log_source", "log_dir"}},
+      {"log dir", {"log_changes", "log_source", "log_dir", "log_watcher"}},
       {"beside",
        {"log_writer", "write_dir", "dir_lock", "index_writer", "tail_survey", "segment_writer",
         "producer_state", "log_dir_writer", "log_retention", "retention", "log_recovery",
