@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <sys/types.h>
+
+#include "storage/partition_log.h"
+#include "storage/result.h"
+#include "storage/units.h"
+
+namespace offsetfs::fs {
+
+// A batch by where it lies and by what it is, so that it can be told later whether it still does.
+struct PlacedBatch {
+  storage::Offset segment_base_offset{};
+  dev_t dev = 0;  // of its `.log`
+  ino_t ino = 0;
+  storage::Position position{};
+  std::uint32_t crc = 0;
+  storage::Offset base_offset{};
+  storage::Offset last_offset{};
+  storage::LeaderEpoch leader_epoch = storage::kNoLeaderEpoch;
+  bool is_v2 = true;
+};
+
+enum class PlacedState {
+  kThere,
+  kPassed,    // retention or compaction took it: what follows it follows it still
+  kReplaced,  // truncated away; other records may be at its offsets now
+};
+// Costs one small read as long as the segment is the same. kIo alone is an error.
+storage::Result<PlacedState> state_of(const PlacedBatch& batch, const storage::PartitionLog& log,
+                                      storage::Offset log_start_offset);
+
+// How far a reader has come in a log that lives under it: the offset counts, whatever happens to
+// segments and batches; the rest spares it a search, or guards it against records that took the
+// place of others.
+struct LogPlace {
+  storage::Offset offset{};  // nothing below it is to be given any more
+
+  // Where the batch with that offset begins, or the next one, and how far into it the reader is.
+  struct Hint {
+    storage::Offset segment_base_offset{};
+    dev_t dev = 0;
+    ino_t ino = 0;
+    storage::Position position{};
+    std::uint32_t record_position = 0;  // as RecordReader::seek() takes it
+    std::int32_t ordinal = 0;
+    std::uint32_t crc = 0;  // of a batch that was begun
+  };
+  std::optional<Hint> hint;
+
+  // The last batch of which something was given.
+  std::optional<PlacedBatch> given;
+};
+
+}  // namespace offsetfs::fs
