@@ -33,7 +33,7 @@ struct FileSystem::Parts {
       : log(std::move(sink)),
         show_control(options.show_control),
         space(source->dirs()),
-        tree(std::move(source), options, stats),
+        tree(std::move(source), options, stats, log),
         nodes(tree.root()) {}
 
   // The node of a number that the kernel was given: it forgets before we do.
@@ -153,7 +153,7 @@ FileSystem::OpenTicket FileSystem::open_slowly(std::uint64_t ino, OpenDone done)
 void FileSystem::cancel_open(OpenTicket ticket) { parts_->slow_opens.cancel(ticket); }
 
 void FileSystem::stop() {
-  parts_->tree.streams().stop();
+  parts_->tree.stop();
   parts_->slow_opens.stop();
   parts_->space.stop();
 }

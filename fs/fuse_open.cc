@@ -122,6 +122,8 @@ void on_open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info) {
 
 void on_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t position, fuse_file_info* info) {
   answer(req, [&](FileSystem& file_system) {
+    if (auto follower = file_of(info)->follower())
+      return read_follower(req, std::move(follower), size, (info->flags & O_NONBLOCK) == 0);
     static thread_local std::string buffer;
     const auto bytes = file_of(info)->read(static_cast<std::uint64_t>(position), size, buffer);
     if (!bytes) return reply_error(req, bytes.error());

@@ -122,6 +122,7 @@ fuse_lowlevel_ops make_ops() {
   ops.open = on_open;
   ops.read = on_read;
   ops.release = on_release;
+  ops.poll = on_poll;
   ops.opendir = on_opendir;
   ops.readdir = on_readdir;
   ops.readdirplus = on_readdirplus;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -53,6 +54,9 @@ void on_open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);  // fuse_ope
 void on_read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t position,
              fuse_file_info* info);
 void on_release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);
+// `wait`: reply when there is something. (fuse_follow.cc)
+void read_follower(fuse_req_t req, std::shared_ptr<Follower> follower, std::size_t size, bool wait);
+void on_poll(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info, fuse_pollhandle* handle);
 void on_opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);  // fuse_directory.cc
 void on_readdir(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t cookie,
                 fuse_file_info* info);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fs/decimal.h"
+#include "fs/follow_start.h"
 #include "fs/range_expression.h"
 #include "fs/time_expression.h"
 #include "fs/what_if.h"
@@ -46,6 +47,7 @@ constexpr FixedName kFixedNames[] = {
     {NodeKind::kPartition, "active", NodeKind::kActiveLink},
     {NodeKind::kPartition, "first", NodeKind::kFirstLink},
     {NodeKind::kPartition, "first.json", NodeKind::kFirstLink, Form::kJson},
+    {NodeKind::kPartition, "follow", NodeKind::kFollow},
     {NodeKind::kPartition, "last", NodeKind::kLastLink},
     {NodeKind::kPartition, "last.json", NodeKind::kLastLink, Form::kJson},
     {NodeKind::kPartition, "offsets", NodeKind::kOffsets},
@@ -229,6 +231,12 @@ std::optional<Node> parse_time_name(const Node& dir, std::string_view name) {
   return text_child(dir, NodeKind::kTimeLink, form, name);
 }
 
+std::optional<Node> parse_follow_name(const Node& dir, std::string_view name) {
+  const Form form = cut_suffix(name);
+  if (!is_stream(form) || !parse_follow_start(name)) return std::nullopt;
+  return text_child(dir, NodeKind::kFollowStream, form, name);
+}
+
 // what-if/K=V,K=V[.json]: a table, or one object.
 std::optional<Node> parse_what_if_name(const Node& dir, std::string_view name) {
   std::string_view stem = name;
@@ -309,6 +317,7 @@ std::optional<Node> parse_name(const Node& dir, std::string_view name) {
     case NodeKind::kOffsets: return parse_offset(dir, name);
     case NodeKind::kSeek: return parse_seek(dir, name);
     case NodeKind::kTime: return parse_time_name(dir, name);
+    case NodeKind::kFollow: return parse_follow_name(dir, name);
     case NodeKind::kSegments: return parse_segment(dir, name);
     case NodeKind::kExpired: return parse_doomed_segment(dir, name);
     case NodeKind::kDeleting: {
@@ -328,6 +337,7 @@ std::string print_name(const Node& node) {
     case NodeKind::kSeekLink: return std::to_string(node.number).append(suffix_of(node.form));
     case NodeKind::kRange:
     case NodeKind::kTimeLink:
+    case NodeKind::kFollowStream:
     case NodeKind::kTimeRange: return std::string(node.text).append(suffix_of(node.form));
     case NodeKind::kTimeLookup: return node.text + ".lookup";
     case NodeKind::kSegment: return print_segment(node);

@@ -69,9 +69,9 @@ enum class NodeKind : std::uint8_t {
   kStats,
   kProblems,
   kCacheDirTag,
+  kFollow,        // directory
+  kFollowStream,  // follow/START.FORM: text = START as written, form
   // Not built yet; the names are reserved so that numbers never change meaning.
-  kFollow,
-  kFollowStream,
   kAppend,
   kKeys,
   kRebuilt,

@@ -70,6 +70,7 @@ constexpr KindForm kKindForms[] = {
     {NodeKind::kWhatIf},
     {NodeKind::kBrokerRetention},
     {NodeKind::kBrokerRetentionFile},
+    {NodeKind::kFollow},
 };
 static_assert(std::size(kKindForms) < kCodes);
 

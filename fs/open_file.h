@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@ struct OpenFlags {
   bool nonseekable = false;  // a stream without positions
 };
 
+class Follower;
+
 // One open file: what OPEN found, kept until RELEASE. It keeps alive all that its reads need, so
 // that retention does not take the bytes away from under it. Any thread, several at once.
 class OpenFile {
@@ -31,6 +34,9 @@ class OpenFile {
                                                std::string& buffer) const = 0;
 
   virtual OpenFlags flags() const { return {}; }
+
+  // Not null for a stream that is waited for instead of read: see follower.h.
+  virtual std::shared_ptr<Follower> follower() const { return nullptr; }
 
   // What is told of the file while it is open and its name is gone: what it was when it was opened.
   // Set once, before the file is shared.

@@ -33,6 +33,10 @@ Everything
   cat records.tsv                   offset, timestamp, key, value, as PostgreSQL's COPY reads it
   All these suffixes go with every range too.
 
+New records as they arrive
+  cat follow/end.jsonl              waits at the log's end and prints each record at once; Ctrl-C ends it
+  cat follow/42.values              from offset 42 on; also last-10, now-5m and other times
+
 Segments
   ls segments                       one directory a segment, named by its base offset
   tail -f active/records.jsonl      the segment that grows

@@ -162,6 +162,8 @@ Streams::~Streams() { stop(); }
 
 void Streams::stop() { parts_->resources.scans.stop(); }
 
+StreamResources& Streams::resources() { return parts_->resources; }
+
 bool Streams::opens_slowly(const Node& node, const Log& log, const SegmentEntry& entry) const {
   const auto found = parts_->find(node, log, entry);
   if (!found) return false;

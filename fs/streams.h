@@ -32,6 +32,8 @@ struct RecordRange {
   std::function<storage::Result<void>(const storage::SegmentEntry&)> admit = {};
 };
 
+struct StreamResources;
+
 // Every stream of a mount: makes exact sizes, remembers them, and bounds what streams hold in
 // memory. One for the life of the mount. Any thread.
 //
@@ -101,6 +103,9 @@ class Streams {
 
   // Ends every scan and refuses new ones: those who wait get EINTR.
   void stop();
+
+  // What other streams of the mount share with these.
+  StreamResources& resources();
 
   // For `stats`.
   struct Counters {

@@ -87,6 +87,7 @@ bool is_directory(NodeKind kind) {
     case NodeKind::kOffsets:
     case NodeKind::kSeek:
     case NodeKind::kTime:
+    case NodeKind::kFollow:
     case NodeKind::kSegments:
     case NodeKind::kState:
     case NodeKind::kRetention:
@@ -102,7 +103,7 @@ bool is_directory(NodeKind kind) {
 }  // namespace
 
 Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& options,
-           const Stats& stats)
+           const Stats& stats, LogSink log)
     : source_(std::move(source)),
       options_(options),
       stats_(stats),
@@ -110,10 +111,17 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
       root_access_(root_access(source_->dirs())),
       partitions_(source_),
       streams_(stream_options(options), source_->problems()),
+      followers_(source_, streams_.resources(), std::move(log),
+                 {.show_control = options.show_control}),
       settings_(settings_sources(*source_, options.settings), source_->problems()),
       retention_(settings_),
       state_files_(options.show_control) {
   ::clock_gettime(CLOCK_REALTIME, &mounted_at_);
+}
+
+void Tree::stop() {
+  streams_.stop();
+  followers_.stop();
 }
 
 storage::TimestampMs Tree::now() const {
@@ -157,6 +165,7 @@ Result<NodeFacts> Tree::facts(const Node& node) {
     case NodeKind::kActiveLink: return link_facts(*view, node, now());
     case NodeKind::kTimeLookup: return lookup_facts(*view, node, now());
     case NodeKind::kStateFile: return state_files_.facts(*view, node);
+    case NodeKind::kFollowStream: return follow_facts(*view);
     default: break;
   }
   if (SegmentTexts::is_one(node.kind)) return segment_texts_.facts(*view, node);
@@ -227,7 +236,7 @@ Result<std::string> Tree::text(const Node& node) const {
   switch (node.kind) {
     case NodeKind::kReadme: return std::string(of_broker ? broker_readme() : partition_readme());
     case NodeKind::kCacheDirTag: return std::string(cache_dir_tag());
-    case NodeKind::kStats: return stats_text(stats_, *source_, streams_);
+    case NodeKind::kStats: return stats_text(stats_, *source_, streams_, followers_);
     default: break;
   }
   std::string below;
@@ -273,7 +282,22 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
   return facts;
 }
 
+// Of size 0: who copies what is there must not begin to wait.
+Result<NodeFacts> Tree::follow_facts(const PartitionView& view) const {
+  NodeFacts facts;
+  facts.access = Followers::access(view);
+  const auto active = view.active_segment();
+  facts.mtime =
+      active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
+  facts.entry_timeout = kBriefly;
+  return facts;
+}
+
 bool Tree::opens_slowly(const Node& node) {
+  if (node.kind == NodeKind::kFollowStream) {
+    const auto start = parse_follow_start(node.text);
+    return start && resolves_slowly(*start);
+  }
   if (node.kind == NodeKind::kRange && counts_many_records(node)) return true;
   if (node.kind == NodeKind::kStateFile) return StateFiles::opens_slowly(node);
   if (node.kind == NodeKind::kBrokerRetentionFile) return true;
@@ -297,6 +321,7 @@ Result<std::unique_ptr<OpenFile>> Tree::open(const Node& node,
                                              std::stop_token stop) {
   if (is_segment_stream(node.kind) || is_partition_stream(node.kind))
     return open_stream(node, std::move(stop));
+  if (node.kind == NodeKind::kFollowStream) return open_follower(node, std::move(stop));
   if (content == nullptr || is_living(node)) {
     ASSIGN_OR_RETURN(content, make_content(node, std::move(stop)));
   }
@@ -365,6 +390,14 @@ Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_
     return std::make_unique<MemoryFile>(empty_stream(*view, node), OpenFlags{});
   ASSIGN_OR_RETURN(auto file, streams_.open_range(node, view->log, range, view->context, stop));
   return std::unique_ptr<OpenFile>(std::move(file));
+}
+
+Result<std::unique_ptr<OpenFile>> Tree::open_follower(const Node& node, std::stop_token stop) {
+  const auto start = parse_follow_start(node.text);
+  if (!start) return not_there();
+  ASSIGN_OR_RETURN(const auto view, this->view(node));
+  ASSIGN_OR_RETURN(auto follower, followers_.open(view, node.form, *start, now(), std::move(stop)));
+  return std::make_unique<FollowFile>(std::move(follower));
 }
 
 }  // namespace offsetfs::fs

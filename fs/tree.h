@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "fs/directory_listing.h"
+#include "fs/followers.h"
+#include "fs/log_sink.h"
 #include "fs/mount_options.h"
 #include "fs/node.h"
 #include "fs/node_facts.h"
@@ -31,7 +33,7 @@ namespace offsetfs::fs {
 class Tree {
  public:
   Tree(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
-       const Stats& stats);
+       const Stats& stats, LogSink log);
 
   // kPartition for a source of one partition, else kRoot.
   const Node& root() const { return root_; }
@@ -57,7 +59,8 @@ class Tree {
     return partitions_.view(node.partition);
   }
   const Partitions& partitions() const { return partitions_; }
-  Streams& streams() { return streams_; }
+  // Ends scans and those who follow.
+  void stop();
 
  private:
   storage::TimestampMs now() const;
@@ -70,6 +73,8 @@ class Tree {
   storage::Result<NodeFacts> broker_retention_facts() const;
   OpenFlags flags_of(const Node& node) const;
   storage::Result<std::unique_ptr<OpenFile>> open_stream(const Node& node, std::stop_token stop);
+  storage::Result<NodeFacts> follow_facts(const PartitionView& view) const;
+  storage::Result<std::unique_ptr<OpenFile>> open_follower(const Node& node, std::stop_token stop);
 
   const std::shared_ptr<const storage::LogSource> source_;
   const FileSystemOptions options_;
@@ -78,6 +83,7 @@ class Tree {
   const Access root_access_;
   const Partitions partitions_;
   Streams streams_;
+  Followers followers_;
   SegmentTexts segment_texts_;
   const storage::Settings settings_;
   RetentionFiles retention_;

@@ -25,6 +25,7 @@ mode_t type_of(NodeKind kind) {
     case NodeKind::kOffsets:
     case NodeKind::kSeek:
     case NodeKind::kTime:
+    case NodeKind::kFollow:
     case NodeKind::kSegments:
     case NodeKind::kState:
     case NodeKind::kRetention:

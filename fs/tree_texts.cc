@@ -14,8 +14,8 @@ bool is_tree_text(NodeKind kind) {
   }
 }
 
-std::string stats_text(const Stats& stats, const storage::LogSource& source,
-                       const Streams& streams) {
+std::string stats_text(const Stats& stats, const storage::LogSource& source, const Streams& streams,
+                       const Followers& followers) {
   std::string text = stats.text();
   const Streams::Counters counters = streams.counters();
   add_stat(text, "scans", counters.scans);
@@ -23,6 +23,11 @@ std::string stats_text(const Stats& stats, const storage::LogSource& source,
   add_stat(text, "stream_batches_decoded", counters.batches_decoded);
   add_stat(text, "resume_points_bytes", counters.resume_points_bytes);
   add_stat(text, "stream_batches_bytes", counters.batches_bytes);
+  const Followers::Counters following = followers.counters();
+  add_stat(text, "followers", static_cast<std::uint64_t>(following.followers));
+  add_stat(text, "followers_waiting", static_cast<std::uint64_t>(following.waiting));
+  add_stat(text, "follow_chunks_bytes", following.chunks_bytes);
+  add_stat(text, "follow_missed_offsets", following.missed_offsets);
   add_stat(text, "partitions", source.partitions()->size());
   add_stat(text, "problems", source.problems().count());
   text.append("io ").append(source.dirs().front()->io()->kind()).push_back('\n');

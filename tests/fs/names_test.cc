@@ -149,12 +149,30 @@ TEST(Names, AFileOfASegmentCarriesTheSegment) {
 
 TEST(Names, TheRootOfAPartitionListsAllButItsStreams) {
   EXPECT_THAT(listed(NodeKind::kPartition),
-              ElementsAre("README", "CACHEDIR.TAG", "active", "first", "first.json", "last",
-                          "last.json", "offsets", "problems.jsonl", "retention", "seek", "segments",
+              ElementsAre("README", "CACHEDIR.TAG", "active", "first", "first.json", "follow",
+                          "last", "last.json", "offsets", "problems.jsonl", "retention", "seek", "segments",
                           "state", "stats", "time"));
   for (const char* name : {"records.jsonl", "records.values", "records.keys", "records.tsv"}) {
     EXPECT_TRUE(parse(NodeKind::kPartition, name)) << name;
   }
+}
+
+TEST(Names, WhatIsFollowedHasAStartAndAForm) {
+  Node follow;
+  follow.kind = NodeKind::kFollow;
+  follow.partition = 3;
+  for (const char* name : {"end.jsonl", "42.values", "last-5.tsv", "now-1h.keys",
+                           "2026-10-29T04:23:56.5Z.jsonl", "@1793247836.jsonl"}) {
+    const auto node = parse_name(follow, name);
+    ASSERT_TRUE(node) << name;
+    EXPECT_EQ(node->kind, NodeKind::kFollowStream);
+    EXPECT_EQ(node->partition, 3U);
+    EXPECT_EQ(print_name(*node), name);
+  }
+  for (const char* name : {"end", "42", "end.json", "042.values", "last-0.jsonl", "1..2.jsonl",
+                           "-5.values", "soon.jsonl", ".jsonl"})
+    EXPECT_FALSE(parse_name(follow, name)) << name;
+  EXPECT_THAT(listed(NodeKind::kFollow), testing::IsEmpty());
 }
 
 TEST(Names, ASegmentListsItsRecordsOnce) {

@@ -27,7 +27,7 @@ class TreeTest(MountedTest):
 
     def test_a_partition_lists_what_the_readme_says(self):
         names = set(self.mount.names("orders-0"))
-        self.assertLessEqual({"README", "CACHEDIR.TAG", "active", "first", "last", "first.json",
+        self.assertLessEqual({"README", "CACHEDIR.TAG", "active", "first", "follow", "last", "first.json",
                               "last.json", "offsets", "problems.jsonl", "seek", "segments", "state",
                               "stats", "time"}, names)
         self.assertFalse([n for n in names if n.startswith("records.")])
