@@ -110,7 +110,14 @@ Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) 
   const auto node = parts_->node(ino);
   if (!node) return storage::fail(node.error());
   auto facts = parts_->tree.facts(*node);
-  if (facts) return to_attributes(ino, *facts);
+  if (facts) {
+    Attributes attributes = to_attributes(ino, *facts);
+    if (const auto promised = file != nullptr ? file->promised_bytes() : std::nullopt) {
+      attributes.stat.st_size = *promised;
+      attributes.timeout = kNever;
+    }
+    return attributes;
+  }
   // Deleted while it is being read: the reader keeps it to the end.
   if (file != nullptr && file->attributes()) return *file->attributes();
   return parts_->failure(std::move(facts.error()));

@@ -26,7 +26,8 @@ class OpenFile {
  public:
   virtual ~OpenFile() = default;
 
-  // The bytes at [position, position + size): fewer only at the end of the file. The view is into
+  // The bytes at [position, position + size): fewer only at the end of the file; the kernel fills
+  // up with zeros what is missing of a size that it was told. The view is into
   // the file's own memory, or into `buffer` where the bytes had to be made; it is valid until
   // `buffer` changes or the file is closed. kOutOfRange where what was open has been truncated
   // away.
@@ -37,6 +38,10 @@ class OpenFile {
 
   // Not null for a stream that is waited for instead of read: see follower.h.
   virtual std::shared_ptr<Follower> follower() const { return nullptr; }
+
+  // The size as this opener has been told it, where the file of the name is not the same any more:
+  // a size from elsewhere would cut its reads off, or fill them up with zeros. Else nothing.
+  virtual std::optional<std::int64_t> promised_bytes() const { return std::nullopt; }
 
   // What is told of the file while it is open and its name is gone: what it was when it was opened.
   // Set once, before the file is shared.

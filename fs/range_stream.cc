@@ -13,11 +13,9 @@ using storage::Position;
 using storage::Result;
 
 RangeStream::RangeStream(std::shared_ptr<const StreamPieces> pieces,
-                         std::shared_ptr<const BatchLines> lines, bool moving,
-                         StreamResources& resources)
+                         std::shared_ptr<const BatchLines> lines, StreamResources& resources)
     : pieces_(std::move(pieces)),
       lines_(std::move(lines)),
-      moving_(moving),
       resources_(resources),
       stream_(resources.next_stream++),
       points_(std::make_shared<ResumePoints>(static_cast<std::int64_t>(lines_->head().size()))) {}
@@ -44,11 +42,7 @@ Result<void> RangeStream::measure(std::stop_token stop) {
 
 std::optional<std::int64_t> RangeStream::size_bytes() const { return size_bytes_; }
 
-OpenFlags RangeStream::flags() const {
-  OpenFlags flags;
-  flags.direct_io = moving_ || !size_bytes_ || damage_;
-  return flags;
-}
+OpenFlags RangeStream::flags() const { return {.direct_io = true}; }
 
 Result<Bytes> RangeStream::read(std::uint64_t position, std::size_t size,
                                 std::string& buffer) const {

@@ -21,11 +21,12 @@ namespace offsetfs::fs {
 // An open range: the records of a stretch of a partition, frozen at the open. Measured, it is a
 // file like others; not measured, a stream without a size that is made as it is read: its handle
 // remembers where its reads ended, so that reading on costs nothing, and reading again, or ahead,
-// costs the way from the nearest place that is remembered.
+// costs the way from the nearest place that is remembered. Always read past the kernel's cache
+// (direct_io): two opens of one range may hold different records, with the log's start and end.
 class RangeStream : public StreamFile {
  public:
   RangeStream(std::shared_ptr<const StreamPieces> pieces, std::shared_ptr<const BatchLines> lines,
-              bool moving, StreamResources& resources);
+              StreamResources& resources);
 
   // Makes the exact size. Before anything is read.
   storage::Result<void> measure(std::stop_token stop);
@@ -38,7 +39,6 @@ class RangeStream : public StreamFile {
  private:
   const std::shared_ptr<const StreamPieces> pieces_;
   const std::shared_ptr<const BatchLines> lines_;
-  const bool moving_;
   StreamResources& resources_;
   const std::uint64_t stream_;
   const std::shared_ptr<ResumePoints> points_;

@@ -194,7 +194,7 @@ void SegmentStream::truncate(const StreamPiece& piece, const Known& known) {
   MutexLock lock(mutex_);
   if (job_ || known_.generation != known.generation || known_.reached != known.reached) return;
   points_->cut(size_bytes);
-  truncations_.push_back({known_.generation, size_bytes});
+  truncations_.push_back({known_.generation, size_bytes, known_.size_bytes});
   known_.generation++;
   known_.reached = reached;
   known_.size_bytes = size_bytes;
@@ -209,6 +209,16 @@ std::int64_t SegmentStream::stale_from(std::uint32_t generation) const {
     if (truncation.generation >= generation) from = std::min(from, truncation.stale_from);
   }
   return from;
+}
+
+std::optional<std::int64_t> SegmentStream::size_before_truncation(std::uint32_t generation) const {
+  MutexLock lock(mutex_);
+  std::optional<std::int64_t> size;
+  for (const Truncation& truncation : truncations_) {
+    if (truncation.generation >= generation)
+      size = std::max(size.value_or(0), truncation.size_before);
+  }
+  return size;
 }
 
 void SegmentStream::drop_points() {

@@ -55,6 +55,10 @@ class SegmentStream {
   storage::Result<void> read(const PieceNow& piece_now, std::uint32_t generation,
                              std::int64_t position, std::size_t size, std::string& out);
 
+  // The size before the log was truncated under who opened it with `generation`; nothing: it was
+  // not.
+  std::optional<std::int64_t> size_before_truncation(std::uint32_t generation) const;
+
   // For the budget: resume points held, and ways to give some or all of them up.
   std::size_t points_bytes() const { return points_->memory_bytes(); }
   bool thin_points() { return points_->thin(); }
@@ -76,6 +80,7 @@ class SegmentStream {
   struct Truncation {
     std::uint32_t generation = 0;  // before it
     std::int64_t stale_from = 0;
+    std::int64_t size_before = 0;
   };
 
   State state() const REQUIRES(mutex_);

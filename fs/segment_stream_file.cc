@@ -9,7 +9,19 @@ storage::Result<storage::Bytes> SegmentStreamFile::read(std::uint64_t position, 
   buffer.clear();
   const auto from = static_cast<std::int64_t>(std::min<std::uint64_t>(position, INT64_MAX / 2));
   RETURN_IF_ERROR(stream_->read(piece_now_, state_.generation, from, size, buffer));
+  // Through the kernel's cache a short read would become zeros, or the end of the file.
+  if (buffer.size() < size && !flags_.direct_io && promised_bytes())
+    return storage::fail(storage::Errc::kOutOfRange,
+                         "the segment was truncated or replaced under an open stream");
   return storage::Bytes(buffer);
+}
+
+std::optional<std::int64_t> SegmentStreamFile::promised_bytes() const {
+  if (const auto before = stream_->size_before_truncation(state_.generation))
+    return std::max(*before, state_.size_bytes);
+  if (!is_replaced_()) return std::nullopt;
+  const auto known = stream_->known();
+  return known ? std::max(known->size_bytes, state_.size_bytes) : state_.size_bytes;
 }
 
 }  // namespace offsetfs::fs

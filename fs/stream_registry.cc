@@ -25,7 +25,9 @@ std::shared_ptr<SegmentStream> StreamRegistry::find_or_make(const Node& node,
   Entry& entry = entries_[node];
   if (entry.dev != file.dev || entry.ino != file.ino) {
     if (entry.stream) --streams_;
+    const bool was_other = entry.was_other || entry.ino != 0;
     entry = {};
+    entry.was_other = was_other;
     entry.dev = file.dev;
     entry.ino = file.ino;
   }
@@ -48,15 +50,18 @@ std::shared_ptr<SegmentStream> StreamRegistry::find(
   return found->second.stream;
 }
 
-bool StreamRegistry::opened(const Node& node, const SegmentStream::State& state, bool sealed) {
+StreamRegistry::Before StreamRegistry::opened(const Node& node, const SegmentStream::State& state,
+                                              bool sealed) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(node);
-  if (found == entries_.end()) return false;
+  if (found == entries_.end()) return Before::kNothing;
   Entry& entry = found->second;
   if (sealed) entry.sealed_bytes = state.size_bytes;
-  const bool same = entry.generation == state.generation;
+  if (state.generation != 0) entry.was_other = true;
+  const bool was_open = entry.generation.has_value();
   entry.generation = state.generation;
-  return same;
+  if (entry.was_other) return Before::kOther;
+  return was_open ? Before::kSame : Before::kNothing;
 }
 
 StreamRegistry::Entries::iterator StreamRegistry::longest_unused(bool open) {
@@ -74,7 +79,7 @@ void StreamRegistry::forget_closed() {
     if (victim == entries_.end()) return;
     --streams_;
     victim->second.stream.reset();
-    if (!victim->second.sealed_bytes) entries_.erase(victim);
+    if (!victim->second.sealed_bytes && !victim->second.was_other) entries_.erase(victim);
   }
 }
 

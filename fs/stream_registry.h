@@ -33,9 +33,14 @@ class StreamRegistry {
   std::shared_ptr<SegmentStream> find(const Node& node, const storage::FileInfo& file,
                                       std::optional<std::int64_t>& sealed_bytes) const;
 
-  // Says that the stream was opened and measured. `sealed`: its size will not change. True if what
-  // the kernel cached of the node at an earlier open is still right.
-  bool opened(const Node& node, const SegmentStream::State& state, bool sealed);
+  // What the node was at an earlier open.
+  enum class Before : std::uint8_t {
+    kNothing,  // never opened
+    kSame,     // what it is now, or less of it: what the kernel cached is right
+    kOther,    // another file, or one that was truncated since
+  };
+  // Says that the stream was opened and measured. `sealed`: its size will not change.
+  Before opened(const Node& node, const SegmentStream::State& state, bool sealed);
 
   // Keeps within the budget: streams that nobody has open give up their resume points first, the
   // longest unused before others; then those that are open every other of theirs.
@@ -56,6 +61,7 @@ class StreamRegistry {
     std::shared_ptr<SegmentStream> stream;  // null: only the size is left
     std::optional<std::int64_t> sealed_bytes;
     std::optional<std::uint32_t> generation;  // at the last open
+    bool was_other = false;                   // replaced or truncated since a first open
     std::uint64_t used = 0;                   // when: counts up
     bool is_open() const { return stream.use_count() > 1; }
   };

@@ -63,6 +63,11 @@ class WholeSegment {
     return piece;
   }
 
+  bool is_replaced() const {
+    const auto current = log_->segment(entry_);
+    return current && !same_file(**current, *piece_.segment);
+  }
+
  private:
   void look_for_end() const {
     const auto current = log_->segment(entry_);
@@ -199,9 +204,14 @@ Result<std::unique_ptr<StreamFile>> Streams::open_segment(const Node& node, cons
       std::make_shared<const WholeSegment>(log, entry, found.segment, found.end, found.living);
   SegmentStream::PieceNow piece_now = [whole] { return whole->now(); };
   ASSIGN_OR_RETURN(const SegmentStream::State state, stream->measure(piece_now, std::move(stop)));
-  const bool keep_cache = parts_->registry.opened(node, state, !found.living);
+  const StreamRegistry::Before before = parts_->registry.opened(node, state, !found.living);
   parts_->registry.trim();
-  return std::make_unique<SegmentStreamFile>(stream, std::move(piece_now), state, keep_cache);
+  // Whoever had the node open when it was something else shares no cache with those who come now.
+  OpenFlags flags;
+  flags.direct_io = state.damaged || before == StreamRegistry::Before::kOther;
+  flags.keep_cache = !flags.direct_io && before == StreamRegistry::Before::kSame;
+  return std::make_unique<SegmentStreamFile>(
+      stream, std::move(piece_now), [whole] { return whole->is_replaced(); }, state, flags);
 }
 
 Result<Streams::Size> Streams::segment_size(const Node& node, const Log& log,
@@ -259,7 +269,7 @@ Result<std::unique_ptr<StreamFile>> Streams::open_range(const Node& node, const 
   RecordFilter filter;
   ASSIGN_OR_RETURN(const auto pieces, parts_->pieces_of(log, range, filter));
   auto stream = std::make_unique<RangeStream>(pieces, parts_->lines_of(node, context, filter),
-                                              range.moving, parts_->resources);
+                                              parts_->resources);
   if (parts_->is_measured(*pieces)) RETURN_IF_ERROR(stream->measure(std::move(stop)));
   parts_->range_sizes.set(node, stream->size_bytes().value_or(0));
   return stream;

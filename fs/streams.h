@@ -25,8 +25,7 @@ struct RecordRange {
   // from_time <= timestamp < to_time, in offset order; nothing: any time, or none.
   std::optional<storage::TimestampMs> from_time;
   std::optional<storage::TimestampMs> to_time;
-  // The name means other records at another time (`last-5..last`, `now-1h..now`): two opens of one
-  // node differ, so the kernel must not share one cache between them (direct_io).
+  // The name means other records at another time (`last-5..last`, `now-1h..now`).
   bool moving = false;
   // Asked before a segment is opened, if set: an error of its ends the stream there. Any thread.
   std::function<storage::Result<void>(const storage::SegmentEntry&)> admit = {};

@@ -358,17 +358,18 @@ Result<std::shared_ptr<const Content>> Tree::make_content(const Node& node, std:
   return found.content;
 }
 
-// What may be another the next time it is opened is read past the kernel's cache, whose idea of its
-// size may be old; what never changes stays in it.
+// What may be another the next time it is opened is read past the kernel's cache: two opens of one
+// node would share it, and a size besides, beyond which the shorter of them is filled up with
+// zeros. What never changes stays in it.
 OpenFlags Tree::flags_of(const Node& node) const {
   OpenFlags flags;
-  flags.direct_io = is_living(node);
   if (node.kind == NodeKind::kRecord && node.form != Form::kLookup) {
     const auto view = this->view(node);
     flags.keep_cache = view && (*view)->is_final(storage::Offset{node.number});
   } else {
     flags.keep_cache = node.kind == NodeKind::kReadme || node.kind == NodeKind::kCacheDirTag;
   }
+  flags.direct_io = !flags.keep_cache;
   return flags;
 }
 
@@ -387,7 +388,7 @@ Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_
     return view->access.admits(granted, entry.base_offset);
   };
   if (ends.range.from >= ends.range.to)
-    return std::make_unique<MemoryFile>(empty_stream(*view, node), OpenFlags{});
+    return std::make_unique<MemoryFile>(empty_stream(*view, node), OpenFlags{.direct_io = true});
   ASSIGN_OR_RETURN(auto file, streams_.open_range(node, view->log, range, view->context, stop));
   return std::unique_ptr<OpenFile>(std::move(file));
 }

@@ -1,8 +1,10 @@
 """A source that lives: its broker appends, rolls, deletes, creates partitions."""
 
+import errno
 import os
 import shutil
 import subprocess
+import threading
 import time
 import unittest
 
@@ -57,6 +59,21 @@ class GrowingTest(CopyTest):
                 self.assertEqual(os.pread(file.fileno(), 100, len(whole)), b"value %d\n" % n)
                 whole += b"value %d\n" % n
                 self.assertEqual(os.fstat(file.fileno()).st_size, len(whole))
+
+    def test_a_truncation_under_an_open_stream_is_stale_and_not_its_end(self):
+        self.append(*[b"%05d" % n + b"x" * 100 for n in range(3000)])
+        before = os.path.getsize(self.log)
+        self.append(*[b"%05d" % n + b"y" * 100 for n in range(3000)])
+        with open(self.mounted / "active/records.values", "rb", buffering=0) as file:
+            given = file.read(4096)
+            os.truncate(self.log, before)
+            with self.assertRaises(OSError) as failed:
+                while chunk := file.read(1 << 17):
+                    given += chunk
+            self.assertEqual(failed.exception.errno, errno.ESTALE)
+        self.assertTrue(b"".join(value + b"\n" for value in self.values).startswith(given))
+        self.assertEqual(read(self.mounted / "active/records.values"),
+                         b"".join(value + b"\n" for value in self.values[:-3000]))
 
     def test_tail_f_follows(self):
         tail = subprocess.Popen(["tail", "-s", "0.1", "-n", "0", "-f",
@@ -173,6 +190,49 @@ class PartitionsTest(CopyTest):
         wait_until(lambda: mount.error("orders-0/offsets/5") == 0 and
                    mount.read("orders-0/offsets/5") == b"new 5", "the new topic's records")
         self.assertNotEqual(os.stat(mount / "orders-0/offsets").st_ino, number)
+
+    def test_no_reader_of_a_topic_created_anew_again_and_again_gets_zeros(self):
+        source = f"{self.folder}/recreated"
+        partition = f"{source}/t-0"
+        batches = [kafka_batch.batch(base, [b"A%09d" % (base + i) + b"x" * 60 for i in range(50)])
+                   for base in range(0, 200, 50)]
+
+        def make():
+            os.makedirs(partition)
+            kafka_batch.write_log(partition, batches)
+
+        make()
+        mount = self.mount(source)
+        reads = []
+        zeros = []
+        stop = threading.Event()
+
+        def read_on():
+            while not stop.is_set():
+                for name in ("records.values", "offsets/0..150.values", "active/records.values"):
+                    try:
+                        with open(mount / f"t-0/{name}", "rb") as file:
+                            content = file.read()
+                    except OSError:
+                        continue
+                    reads.append(len(content))
+                    if b"\0" in content:
+                        zeros.append((name, len(content)))
+
+        readers = [threading.Thread(target=read_on) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        for n in range(40):
+            gone = f"{source}/t-0.{n:032x}-delete"
+            os.rename(partition, gone)
+            shutil.rmtree(gone)
+            make()
+            time.sleep(0.03)
+        stop.set()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(zeros, [])
+        self.assertGreater(max(reads), 10000)
 
 
 if __name__ == "__main__":
