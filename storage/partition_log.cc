@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMostSealedTails = 4096;
 constexpr std::int64_t kMtimeSettlesNs = 100'000'000;
+// A batch is written at one go: one that is bad so long after the last write is damaged.
+constexpr std::int64_t kWritingNs = 10'000'000'000;
 
 std::int64_t now_ms() {
   timespec now{};
@@ -345,6 +347,14 @@ Result<SegmentTail> PartitionLog::active_tail(const Reading& reading) const {
   return *reading.tail;
 }
 
+// What begins below this was written to its end: a bad last batch there is damage.
+Offset PartitionLog::settled_offset(const FileInfo& log) const {
+  if (realtime_ns() - log.mtime_ns > kWritingNs) return Offset{INT64_MAX};
+  const LogDirFiles::Checkpointed known = checkpointed();
+  return std::max(known.high_watermark.value_or(Segment::kNoneSettled),
+                  known.recovery_point.value_or(Segment::kNoneSettled));
+}
+
 Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry) const {
   ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
   ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
@@ -355,8 +365,9 @@ Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry)
   }
   const bool same_file = known && known->base_offset == entry.base_offset && known->ino == info.ino;
   // In a preallocated file an append changes neither the size nor, within a tick, the mtime.
+  const Offset settled = settled_offset(info);
   if (same_file && known->size_bytes == info.size_bytes && known->mtime_ns == info.mtime_ns &&
-      !known->tail.zero_tail) {
+      !known->tail.zero_tail && (!known->tail.torn || known->settled == settled)) {
     return known->tail;
   }
   auto fresh = std::make_shared<ActiveTail>();
@@ -364,19 +375,20 @@ Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry)
   fresh->ino = info.ino;
   fresh->size_bytes = info.size_bytes;
   fresh->mtime_ns = info.mtime_ns;
+  fresh->settled = settled;
   const Position size{info.size_bytes};
   bool truncated = false;
   if (same_file && info.size_bytes >= known->tail.end.value) {
-    auto tail = segment->extend_tail(known->tail, size, true);
+    auto tail = segment->extend_tail(known->tail, size, true, settled);
     if (!tail && tail.error().code != Errc::kOutOfRange) return tail;
     truncated = !tail || tail->end < known->tail.end;
     if (tail) fresh->tail = std::move(*tail);
     if (!tail) {
-      ASSIGN_OR_RETURN(fresh->tail, segment->find_tail(size, true));
+      ASSIGN_OR_RETURN(fresh->tail, segment->find_tail(size, true, settled));
     }
   } else {
     truncated = same_file;
-    ASSIGN_OR_RETURN(fresh->tail, segment->find_tail(size, true));
+    ASSIGN_OR_RETURN(fresh->tail, segment->find_tail(size, true, settled));
   }
   // After a truncation whatever was read of this segment may have been written anew.
   if (truncated) shared_.batches->forget(owner_, entry.base_offset, Offset{INT64_MAX});

@@ -119,7 +119,9 @@ class PartitionLog {
   // gone.
   Result<std::shared_ptr<const Segment>> segment(const SegmentEntry& entry) const;
   // The end of the whole batches of a segment: its file size where sealed and sound. A last batch
-  // with a bad CRC is left out on the active segment, and left in (as damage) on a sealed one.
+  // with a bad CRC is left out on the active segment while it may still be being written: where
+  // that was written to in the last seconds, and the batch begins at or above the high watermark
+  // and the recovery point that are checkpointed. Else it is left in (as damage).
   Result<Position> valid_end(const SegmentEntry& entry) const;
   Result<SegmentTail> tail(const SegmentEntry& entry) const;
   Result<SegmentTimestamp> largest_timestamp(const SegmentEntry& entry) const;
@@ -176,6 +178,7 @@ class PartitionLog {
   Offset log_start(const Reading& reading) const;
   Result<Offset> log_end(const Reading& reading) const;
   Result<SegmentTail> active_tail(const Reading& reading) const;
+  Offset settled_offset(const FileInfo& log) const;
   Result<SegmentTail> look_at_active_tail(const SegmentEntry& entry) const;
   Result<SegmentTail> sealed_tail(const SegmentEntry& entry) const;
   Result<Position> search_limit(const Reading& reading, std::size_t index,

@@ -69,6 +69,7 @@ struct PartitionLog::ActiveTail {
   ino_t ino = 0;
   std::int64_t size_bytes = 0;
   std::int64_t mtime_ns = 0;
+  Offset settled{};  // it was looked at as if batches below this were written to their end
   SegmentTail tail;
 };
 

@@ -102,11 +102,14 @@ class Segment {
                                                          const DecodeLimits& limits) const;
 
   // Walks from the last index entry that proves good to `size`, which is the file's. `living`: a
-  // bad last batch is one still being written, and not part of the log; else it is damage.
-  Result<SegmentTail> find_tail(Position size, bool living) const;
+  // bad last batch is one still being written, and not part of the log, unless it begins below
+  // `settled`, where a broker was done with writing; else it is damage.
+  Result<SegmentTail> find_tail(Position size, bool living, Offset settled = kNoneSettled) const;
+  static constexpr Offset kNoneSettled{INT64_MIN};
   // The same, from a tail found earlier, as the file has grown since. kOutOfRange: that tail's last
   // batch is not there any more (the file was truncated and written anew).
-  Result<SegmentTail> extend_tail(const SegmentTail& known, Position size, bool living) const;
+  Result<SegmentTail> extend_tail(const SegmentTail& known, Position size, bool living,
+                                  Offset settled = kNoneSettled) const;
   // The last batch below valid_end that holds a record (`control`: control batches count too).
   Result<std::optional<BatchPlace>> last_batch_with_records(Position valid_end, bool control) const;
 
@@ -165,8 +168,8 @@ class Segment {
   Result<Offset> first_offset_of(Position position, const BatchHeader& header,
                                  LogWindow& window) const;
   Result<Position> last_index_position(Position size, LogWindow& window) const;
-  Result<SegmentTail> walk_to_tail(SegmentTail tail, Position from, LogWindow& window,
-                                   bool living) const;
+  Result<SegmentTail> walk_to_tail(SegmentTail tail, Position from, LogWindow& window, bool living,
+                                   Offset settled) const;
   Result<std::optional<BatchPlace>> last_with_records(Position from, Position to, bool control,
                                                       LogWindow& window, bool& whole) const;
   Result<std::optional<BatchPlace>> proven(const TimestampOffset& entry, LogWindow& window) const;

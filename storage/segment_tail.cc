@@ -36,20 +36,27 @@ Result<bool> zeros_to_the_end(LogWindow& window, Position from, bool living) {
   return front ? all_zeros(window, to - kZeroPieceBytes, to) : Result<bool>(false);
 }
 
+// Where the delta and the count of a header that can't be believed disagree, the smaller one: a log
+// end far beyond the records would be worse than one that falls short of a gap.
+Offset next_offset_of_damaged(const BatchHeader& header) {
+  if (!header.is_v2()) return header.next_offset();
+  return std::min(header.next_offset(), header.base_offset + std::max(header.records_count, 1));
+}
+
 }  // namespace
 
-Result<SegmentTail> Segment::find_tail(Position size, bool living) const {
+Result<SegmentTail> Segment::find_tail(Position size, bool living, Offset settled) const {
   LogWindow window(*log_, size);
   ASSIGN_OR_RETURN(const Position from, last_index_position(size, window));
   SegmentTail tail;
   tail.next_offset = base_offset_;
-  return walk_to_tail(tail, from, window, living);
+  return walk_to_tail(tail, from, window, living, settled);
 }
 
-Result<SegmentTail> Segment::extend_tail(const SegmentTail& known, Position size,
-                                         bool living) const {
+Result<SegmentTail> Segment::extend_tail(const SegmentTail& known, Position size, bool living,
+                                         Offset settled) const {
   LogWindow window(*log_, size);
-  if (!known.last_batch) return walk_to_tail(known, Position{0}, window, living);
+  if (!known.last_batch) return walk_to_tail(known, Position{0}, window, living, settled);
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(*known.last_batch, header, nullptr));
   const BatchHeader& was = known.last_header;
@@ -59,7 +66,7 @@ Result<SegmentTail> Segment::extend_tail(const SegmentTail& known, Position size
                                        std::to_string(known.last_batch->value) +
                                        ": the batch that was here is gone: the log was truncated");
   }
-  return walk_to_tail(known, *known.last_batch, window, living);
+  return walk_to_tail(known, *known.last_batch, window, living, settled);
 }
 
 Result<Position> Segment::last_index_position(Position size, LogWindow& window) const {
@@ -80,7 +87,7 @@ Result<Position> Segment::last_index_position(Position size, LogWindow& window) 
 }
 
 Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWindow& window,
-                                          bool living) const {
+                                          bool living, Offset settled) const {
   struct Seen {
     Position position;
     BatchHeader header;
@@ -129,9 +136,10 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
   }
   tail.end = at;
   // Cut short by a crash, or still being written: batches with a bad CRC and no good one behind.
+  bool last_is_good = true;
   while (living && !seen.empty()) {
-    ASSIGN_OR_RETURN(const bool good, window.crc_good(seen.back().position, seen.back().header));
-    if (good) break;
+    ASSIGN_OR_RETURN(last_is_good, window.crc_good(seen.back().position, seen.back().header));
+    if (last_is_good || seen.back().header.base_offset < settled) break;
     tail.end = seen.back().position;
     tail.torn = true;
     seen.pop_back();
@@ -139,7 +147,8 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
   if (!seen.empty()) {
     tail.last_batch = seen.back().position;
     tail.last_header = seen.back().header;
-    tail.next_offset = seen.back().header.next_offset();
+    tail.next_offset =
+        last_is_good ? tail.last_header.next_offset() : next_offset_of_damaged(tail.last_header);
   } else {
     tail.last_batch.reset();
     tail.next_offset = base_offset_;

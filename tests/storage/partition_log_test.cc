@@ -1,5 +1,6 @@
 #include "storage/partition_log.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -190,6 +191,62 @@ TEST_F(PartitionLogTest, ADamagedBatchTakesItsOwnRecordsOnly) {
   EXPECT_EQ(log->seek(Offset{2}).error().code, Errc::kCorrupt);
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("orders-3/00000000000000000000.log:" +
                                                 std::to_string(second) + ": CRC expected 0x")));
+}
+
+// As if nobody had written to it for a while.
+void age(const std::string& path) {
+  std::filesystem::last_write_time(
+      path, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+}
+
+TEST_F(PartitionLogTest, ABadLastBatchOfALogLongLeftAloneIsDamage) {
+  builder_.batch({"a"}).batch({"b", "c"}).batch({"d"});
+  const std::int64_t second = builder_.positions()[1], third = builder_.positions()[2];
+  builder_.flip_byte(second + 70, 1).flip_byte(third + 65, 1).build();
+  age(builder_.log_path());
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "damaged");
+  EXPECT_EQ(at(*log, 2), "damaged");
+  EXPECT_EQ(at(*log, 3), "damaged");
+  EXPECT_EQ(at(*log, 4), "past");
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{4});
+  EXPECT_EQ(log->seek(Offset{1}).error().code, Errc::kCorrupt);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr(std::to_string(second) + ": CRC expected"),
+                                      HasSubstr(std::to_string(third) + ": CRC expected")));
+}
+
+TEST_F(PartitionLogTest, ABadLastBatchJustWrittenBecomesDamageWhenNobodyGoesOnWriting) {
+  builder_.batch({"a"}).batch({"b"}).flip_byte(-1, 1).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "past");
+  EXPECT_THAT(problems(), IsEmpty());
+  age(builder_.log_path());
+  EXPECT_EQ(at(*log, 1), "damaged");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("CRC expected")));
+}
+
+TEST_F(PartitionLogTest, ABadLastBatchBelowACheckpointIsDamageHoweverFresh) {
+  for (const std::string checkpoint :
+       {"recovery-point-offset-checkpoint", "replication-offset-checkpoint"}) {
+    SCOPED_TRACE(checkpoint);
+    TempDir temp;
+    LogBuilder(temp / "orders-3").batch({"a"}).batch({"b"}).flip_byte(-1, 1).build();
+    write_file(temp / checkpoint, "0\n1\norders 3 2\n");
+    const auto source = open_source({temp.path()});
+    EXPECT_EQ(at(*open_log(*source, "orders-3"), 1), "damaged");
+  }
+}
+
+TEST_F(PartitionLogTest, ATornOrZeroTailIsTheEndHoweverOld) {
+  builder_.batch({"a"}).batch({"b"}).chop_bytes(5).build();
+  age(builder_.log_path());
+  EXPECT_EQ(at(*open(), 1), "past");
+  builder_.chop_bytes(static_cast<std::size_t>(builder_.log_bytes() - builder_.positions()[1]));
+  builder_.zero_tail(5000).build();
+  age(builder_.log_path());
+  EXPECT_EQ(at(*open(), 1), "past");
+  EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(PartitionLogTest, ALengthThatLiesHidesNoneOfTheBatchesBehind) {
