@@ -1,9 +1,11 @@
 #include "storage/batch_scanner.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
+#include "storage/batch_order.h"
 #include "storage/crc32c.h"
 
 namespace offsetfs::storage {
@@ -21,7 +23,9 @@ bool is_known_magic(std::int8_t magic) { return magic >= 0 && magic <= 2; }
 }  // namespace
 
 BatchScanner::BatchScanner(const File& file, Position from, Position limit, Options options)
-    : file_(file), limit_(limit), options_(options), position_(from) {}
+    : file_(file), limit_(limit), options_(options), position_(from), expected_(options.expected) {
+  if (options_.segment_base_offset && from.value == 0) expected_ = options_.segment_base_offset;
+}
 
 BatchScanner::Step BatchScanner::next() {
   batch_.entry = {};
@@ -46,8 +50,42 @@ BatchScanner::Step BatchScanner::next() {
   if (!options_.headers_only) {
     if (const Step step = read_body(); step != Step::kBatch) return step;
   }
+  if (options_.segment_base_offset && !lies_in_line()) return out_of_line();
+  expected_ = batch_.header.next_offset();
   position_ = position_ + batch_.header.size_bytes;
   return Step::kBatch;
+}
+
+bool BatchScanner::lies_in_line() {
+  const Offset base = *options_.segment_base_offset;
+  const InLine line = in_line(batch_.header, expected_, base);
+  if (line != InLine::kAskNext) return line == InLine::kYes;
+  const Position behind = position_ + batch_.header.size_bytes;
+  if (limit_ - behind < BatchHeader::kPrefixBytes) return true;
+  // Beside the piece, which holds the batch at hand.
+  std::array<char, BatchHeader::kV2HeaderBytes> beside;
+  const std::int64_t ahead = behind - piece_position_;
+  Bytes bytes;
+  if (ahead >= 0 && ahead + BatchHeader::kV2HeaderBytes <= static_cast<std::int64_t>(piece_size_)) {
+    bytes = Bytes(piece_.get(), piece_size_).substr(static_cast<std::size_t>(ahead));
+  } else {
+    const auto read = file_.read_at(behind, beside);
+    if (!read) return true;  // who comes there will be told
+    bytes = Bytes(beside.data(), *read);
+  }
+  BatchHeader next;
+  return parse_batch_header(bytes, next, nullptr) != HeaderStatus::kOk ||
+         next.size_bytes > limit_ - behind || !next_denies(batch_.header, next, expected_, base);
+}
+
+BatchScanner::Step BatchScanner::out_of_line() {
+  batch_.entry = {};
+  const Step step = damaged(
+      Errc::kCorrupt, "a batch of offsets " + std::to_string(batch_.header.base_offset.value) +
+                          " to " + std::to_string(batch_.header.last_offset.value) +
+                          " lies out of line with its neighbours");
+  damage_end_ = position_ + batch_.header.size_bytes;
+  return step;
 }
 
 BatchScanner::Step BatchScanner::read_body() {

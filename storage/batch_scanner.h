@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "storage/batch_header.h"
@@ -35,6 +36,10 @@ class BatchScanner {
     bool headers_only = false;     // don't read the bodies; entry is empty and no CRC is checked
     bool tail_may_be_torn = true;  // false for a sealed segment: then a batch that is cut off or
                                    // bad at the end is damage; zeros up to the end still are none
+    // Of the segment: then a batch that lies out of line (batch_order.h) is damage. `expected`: the
+    // next_offset of the batch before `from`, where that is known.
+    std::optional<Offset> segment_base_offset = {};
+    std::optional<Offset> expected = {};
     std::size_t piece_bytes = 1U << 20;
     std::int64_t max_batch_bytes = 256LL << 20;  // a larger batch is refused (kTooLarge), not read
   };
@@ -68,6 +73,8 @@ class BatchScanner {
   Result<Bytes> window(Position from, std::int64_t want);
   Result<void> move_piece_to(Position from, std::size_t size);
   std::size_t piece_to_read(Position from, std::int64_t want);
+  bool lies_in_line();
+  Step out_of_line();
   Step read_body();
   Step bad_header(std::string why);
   Step bad_crc(std::uint32_t computed);
@@ -82,6 +89,7 @@ class BatchScanner {
   const Position limit_;
   const Options options_;
   Position position_;
+  std::optional<Offset> expected_;
   Batch batch_;
   Error error_;
   Position damage_end_{-1};

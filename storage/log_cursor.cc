@@ -127,11 +127,14 @@ Result<bool> LogCursor::try_to_enter() {
                                                            : found.damage.position;
     }
     if (from >= limit) continue;
+    ASSIGN_OR_RETURN(const auto expected, segment->expected_at(from, limit));
     segment_ = std::move(segment);
     limit_ = limit;
     scanner_.emplace(segment_->log(), from, limit,
                      BatchScanner::Options{.headers_only = options_.headers_only,
                                            .tail_may_be_torn = false,
+                                           .segment_base_offset = entry->base_offset,
+                                           .expected = expected,
                                            .piece_bytes = options_.piece_bytes});
     return true;
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "storage/batch_order.h"
 #include "storage/batch_place.h"
 #include "storage/dir.h"
 #include "storage/file.h"
@@ -117,9 +118,14 @@ class Segment {
   // reaches, and which offsets it took. Named in problems once. `end` == `position`: no damage but
   // a torn tail, behind which nothing follows (it is named too: ask for a living end only below
   // it). `expected_offset`: the next_offset of the batch before, or the base offset at position 0;
-  // absent where it isn't known.
+  // absent where it isn't known: then it is looked for. A good batch that lies out of line
+  // (batch_order.h) is damage too.
   Result<Damage> damage_at(Position position, std::optional<Offset> expected_offset,
                            Position valid_end) const;
+
+  // The next_offset of the last batch in line before a batch boundary: what is expected there.
+  // Nothing if no walk leads there.
+  Result<std::optional<Offset>> expected_at(Position position, Position valid_end) const;
 
   // Null where the file is absent, unreadable or no index at all.
   const OffsetIndex* offset_index() const;
@@ -144,13 +150,17 @@ class Segment {
   Segment(std::shared_ptr<const SourceDir> dir, std::string stem, const SegmentEntry& entry,
           std::unique_ptr<const File> log, FileInfo info, std::shared_ptr<Problems> problems);
 
-  bool plausible(const BatchHeader& header) const { return header.base_offset >= base_offset_; }
+  bool plausible(const BatchHeader& header) const { return within_segment(header, base_offset_); }
+  Result<bool> lies_in_line(Position position, const BatchHeader& header,
+                            std::optional<Offset> expected_offset, LogWindow& window) const;
+  Result<std::optional<Offset>> expected_at(Position position, LogWindow& window) const;
   Result<OffsetIndex::Around> index_around(Offset target, Position limit) const;
   Result<bool> found_at_once(const OffsetIndex::Around& around, Offset target, LogWindow& window,
                              const DecodeLimits& limits, BatchSearch& search) const;
   Result<Start> start_for(const OffsetIndex::Around& around, Offset target,
                           LogWindow& window) const;
-  Result<bool> may_begin_at(Position position, Offset target, LogWindow& window) const;
+  Result<bool> may_begin_at(const OffsetPosition& entry, Offset target, LogWindow& window) const;
+  Result<bool> start_is_astray(const WalkEnd& end, LogWindow& window) const;
   Result<Start> earlier_start(const Start& start, int steps, Offset target,
                               LogWindow& window) const;
   Result<WalkEnd> walk(const Start& start, Offset target, LogWindow& window) const;
@@ -164,7 +174,8 @@ class Segment {
                                                   LogWindow& window) const;
   Result<Damage> describe(Position position, Position end, std::optional<Offset> expected_offset,
                           LogWindow& window) const;
-  Result<std::string> what_is_wrong(Position position, LogWindow& window) const;
+  Result<std::string> what_is_wrong(Position position, std::optional<Offset> expected_offset,
+                                    LogWindow& window) const;
   Result<Offset> first_offset_of(Position position, const BatchHeader& header,
                                  LogWindow& window) const;
   Result<Position> last_index_position(Position size, LogWindow& window) const;

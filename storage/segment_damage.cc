@@ -38,7 +38,71 @@ bool may_be_header(const char* bytes, std::int64_t left, Offset at_least, Offset
          offset <= at_most.value;
 }
 
+// What a good batch that lies out of line does wrong.
+std::string out_of_line(const BatchHeader& header, std::optional<Offset> expected,
+                        Offset segment_base) {
+  const std::string span =
+      std::to_string(header.base_offset.value) + " to " + std::to_string(header.last_offset.value);
+  if (header.base_offset < segment_base) {
+    return "base offset expected to be the segment's, " + std::to_string(segment_base.value) +
+           ", or above, found a batch of offsets " + span;
+  }
+  if (!within_segment(header, segment_base)) {
+    return "base offset expected to be at most 2147483647 above the segment's, " +
+           std::to_string(segment_base.value) + ", found a batch of offsets " + span;
+  }
+  if (expected && least_claimed(header) < *expected) {
+    return "base offset expected to be " + std::to_string(expected->value) +
+           " or above, as the batch before ends there, found a batch of offsets " + span;
+  }
+  return "expected offsets between those of the batches before and behind, found a batch of "
+         "offsets " +
+         span;
+}
+
 }  // namespace
+
+// Whether the batch at a position is where its offsets belong.
+Result<bool> Segment::lies_in_line(Position position, const BatchHeader& header,
+                                   std::optional<Offset> expected_offset, LogWindow& window) const {
+  const InLine line = in_line(header, expected_offset, base_offset_);
+  if (line != InLine::kAskNext) return line == InLine::kYes;
+  BatchHeader next;
+  ASSIGN_OR_RETURN(const Probe probe, window.probe(position + header.size_bytes, next, nullptr));
+  if (probe != Probe::kBatch) return true;
+  return !next_denies(header, next, expected_offset, base_offset_);
+}
+
+Result<std::optional<Offset>> Segment::expected_at(Position position, Position valid_end) const {
+  LogWindow window(*log_, valid_end);
+  return expected_at(position, window);
+}
+
+// The next_offset of the last batch in line before a position; nothing if no walk leads there.
+Result<std::optional<Offset>> Segment::expected_at(Position position, LogWindow& window) const {
+  Position from{0};
+  const OffsetIndex* const index = position.value <= kScanBytes ? nullptr : offset_index();
+  if (index != nullptr) {
+    const auto entry = index->lookup_position(position - 1);
+    if (entry && *entry && (*entry)->position < position) from = (*entry)->position;
+  }
+  while (true) {
+    std::optional<Offset> expected;
+    if (from.value == 0) expected = base_offset_;
+    Position at = from;
+    while (at < position) {
+      BatchHeader header;
+      ASSIGN_OR_RETURN(const Probe probe, window.probe(at, header, nullptr));
+      if (probe != Probe::kBatch) break;
+      ASSIGN_OR_RETURN(const bool good, lies_in_line(at, header, expected, window));
+      if (good) expected = header.next_offset();
+      at = at + header.size_bytes;
+    }
+    if (at == position) return expected;
+    if (from.value == 0) return std::optional<Offset>();
+    from = Position{0};
+  }
+}
 
 Result<Damage> Segment::damage_at(Position position, std::optional<Offset> expected_offset,
                                   Position valid_end) const {
@@ -52,6 +116,9 @@ Result<Damage> Segment::damage_at(Position position, std::optional<Offset> expec
     }
   }
   LogWindow window(*log_, valid_end);
+  if (!expected_offset) {
+    ASSIGN_OR_RETURN(expected_offset, expected_at(position, window));
+  }
   ASSIGN_OR_RETURN(const Position end,
                    resume_position(position, expected_offset.value_or(base_offset_), window));
   Damage damage;
@@ -75,9 +142,12 @@ Result<Position> Segment::resume_position(Position damaged, Offset at_least,
                                           LogWindow& window) const {
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(damaged, header, nullptr));
-  if (probe == Probe::kBatch && plausible(header)) {
+  if (probe == Probe::kBatch) {
     const Position behind = damaged + header.size_bytes;
     if (behind == window.limit()) return behind;
+    // Of a good batch all but its offsets is true.
+    ASSIGN_OR_RETURN(const bool good, window.crc_good(damaged, header));
+    if (good) return behind;
     BatchHeader next;
     ASSIGN_OR_RETURN(const Probe next_probe, window.probe(behind, next, nullptr));
     if (next_probe == Probe::kBatch && next.base_offset >= header.next_offset()) {
@@ -159,15 +229,15 @@ Result<Damage> Segment::describe(Position position, Position end,
     ASSIGN_OR_RETURN(following, first_offset_of(end, next, window));
   }
   damage.first = expected_offset.value_or(base_offset_);
-  damage.next = following;
+  if (following && *following >= damage.first && plausible(next)) damage.next = following;
 
   // The damaged header's own word on its offsets is taken where its neighbours agree, and the count
   // confirms the delta, both of which the CRC would have covered.
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(position, header, nullptr));
   const bool header_stands = (probe == Probe::kBatch || probe == Probe::kShort) &&
-                             header.base_offset >= damage.first &&
-                             (!following || header.last_offset < *following);
+                             header.base_offset >= damage.first && plausible(header) &&
+                             (!damage.next || header.last_offset < *damage.next);
   if (header_stands && header.is_v2()) {
     damage.first = header.base_offset;
   }
@@ -177,7 +247,7 @@ Result<Damage> Segment::describe(Position position, Position end,
       (!header.is_v2() || header.records_count == header.last_offset - header.base_offset + 1)) {
     damage.next = header.next_offset();
   }
-  ASSIGN_OR_RETURN(damage.what, what_is_wrong(position, window));
+  ASSIGN_OR_RETURN(damage.what, what_is_wrong(position, expected_offset, window));
   return damage;
 }
 
@@ -189,15 +259,17 @@ Result<Offset> Segment::first_offset_of(Position position, const BatchHeader& he
   return batch ? (*batch)->records().first_offset() : header.base_offset;
 }
 
-Result<std::string> Segment::what_is_wrong(Position position, LogWindow& window) const {
+Result<std::string> Segment::what_is_wrong(Position position, std::optional<Offset> expected_offset,
+                                           LogWindow& window) const {
   BatchHeader header;
   std::string why;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(position, header, &why));
   switch (probe) {
     case Probe::kBatch: {
       ASSIGN_OR_RETURN(const OwnedBytes entry, window.take_entry(position, header));
-      return "CRC expected " + hex(header.crc) + ", found " +
-             hex(compute_batch_crc(header, entry.view()));
+      const std::uint32_t crc = compute_batch_crc(header, entry.view());
+      if (crc == header.crc) return out_of_line(header, expected_offset, base_offset_);
+      return "CRC expected " + hex(header.crc) + ", found " + hex(crc);
     }
     case Probe::kShort:
       return "expected a batch of " + std::to_string(header.size_bytes) + " bytes, found " +

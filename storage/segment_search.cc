@@ -55,7 +55,7 @@ Result<Segment::Start> Segment::start_for(const OffsetIndex::Around& around, Off
                                           LogWindow& window) const {
   if (!around.entry) return Start{Position{0}, std::nullopt, true};
   const Start start{around.entry->position, around.entry, false};
-  ASSIGN_OR_RETURN(const bool good, may_begin_at(start.position, target, window));
+  ASSIGN_OR_RETURN(const bool good, may_begin_at(*around.entry, target, window));
   if (good) return start;
   return earlier_start(start, 0, target, window);
 }
@@ -76,7 +76,9 @@ Result<bool> Segment::found_at_once(const OffsetIndex::Around& around, Offset ta
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(here->position, header, nullptr));
   if (probe != Probe::kBatch || !plausible(header) || !header.is_v2() ||
-      header.base_offset > target || header.last_offset < target || header.size_bytes > distance) {
+      header.base_offset > target || header.last_offset < target || header.size_bytes > distance ||
+      header.last_offset > here->offset ||
+      (!at_entry && around.entry && header.base_offset <= around.entry->offset)) {
     return false;
   }
   ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(here->position, header));
@@ -91,12 +93,15 @@ Result<bool> Segment::found_at_once(const OffsetIndex::Around& around, Offset ta
   return true;
 }
 
-Result<bool> Segment::may_begin_at(Position position, Offset target, LogWindow& window) const {
+Result<bool> Segment::may_begin_at(const OffsetPosition& entry, Offset target,
+                                   LogWindow& window) const {
+  const Position position = entry.position;
   if (position.value <= 0) return false;
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(position, header, nullptr));
   // The header of a legacy wrapper names its last message: the target may be one of the others.
-  return probe == Probe::kBatch && plausible(header) &&
+  // An entry bears the last offset of what was appended there: a batch that claims more lies.
+  return probe == Probe::kBatch && plausible(header) && header.last_offset <= entry.offset &&
          (header.is_v2() ? header.base_offset : header.last_offset) <= target;
 }
 
@@ -109,7 +114,7 @@ Result<Segment::Start> Segment::earlier_start(const Start& start, int steps, Off
     const auto entry = index->lookup_position(before);
     if (!entry || !*entry || (*entry)->position >= before) break;
     before = (*entry)->position;
-    ASSIGN_OR_RETURN(const bool good, may_begin_at(before, target, window));
+    ASSIGN_OR_RETURN(const bool good, may_begin_at(**entry, target, window));
     if (good) return Start{before, **entry, false};
   }
   return Start{Position{0}, std::nullopt, true};
@@ -120,7 +125,10 @@ Result<bool> Segment::is_trusted(const Start& start, LogWindow& window) const {
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(start.position, header, nullptr));
   if (probe != Probe::kBatch) return false;
-  return window.crc_good(start.position, header);
+  ASSIGN_OR_RETURN(const bool good, window.crc_good(start.position, header));
+  if (!good) return false;
+  ASSIGN_OR_RETURN(const auto expected, expected_at(start.position, window));
+  return lies_in_line(start.position, header, expected, window);
 }
 
 Result<Segment::WalkEnd> Segment::walk(const Start& start, Offset target, LogWindow& window) const {
@@ -129,10 +137,12 @@ Result<Segment::WalkEnd> Segment::walk(const Start& start, Offset target, LogWin
   while (true) {
     ASSIGN_OR_RETURN(end.probe, window.probe(end.position, end.header, &end.why));
     if (end.probe != Probe::kBatch) return end;
-    if (!plausible(end.header)) {
+    std::optional<Offset> expected = end.expected_offset();
+    if (end.position.value == 0) expected = base_offset_;
+    ASSIGN_OR_RETURN(const bool in_line, lies_in_line(end.position, end.header, expected, window));
+    if (!in_line) {
       end.probe = Probe::kBad;
-      end.why = "base offset " + std::to_string(end.header.base_offset.value) +
-                " lies below the segment's";
+      end.why = "out of line";
       return end;
     }
     ++end.batches;
@@ -141,6 +151,14 @@ Result<Segment::WalkEnd> Segment::walk(const Start& start, Offset target, LogWin
     end.previous_position = end.position;
     end.position = end.position + end.header.size_bytes;
   }
+}
+
+// A walk that began in the middle took its first batch's offsets on trust. Where a gap follows at
+// once, what lies before tells whether that batch only claims to end before it.
+Result<bool> Segment::start_is_astray(const WalkEnd& end, LogWindow& window) const {
+  if (end.batches > 2 || end.previous_position->value == 0) return false;
+  ASSIGN_OR_RETURN(const auto expected, expected_at(*end.previous_position, window));
+  return expected && least_claimed(end.previous) < *expected;
 }
 
 // What a walk came to, judged: an answer, or the position at which something is wrong.
@@ -178,6 +196,8 @@ Result<std::optional<Position>> Segment::judge(WalkEnd& end, Offset target, LogW
   if (end.previous_position) {
     ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(*end.previous_position, end.previous));
     if (!crc_good) return Odd(*end.previous_position);
+    ASSIGN_OR_RETURN(const bool astray, start_is_astray(end, window));
+    if (astray) return Odd(*end.previous_position);
   }
   return odd ? Odd(end.position) : Odd();
 }
@@ -205,8 +225,8 @@ Result<BatchSearch> Segment::search(Offset target, Position valid_end,
       continue;
     }
     if (end.previous_position) {
-      expected_offset =
-          *odd == *end.previous_position ? end.previous.base_offset : end.previous.next_offset();
+      expected_offset.reset();  // before the previous one, that is looked for
+      if (*odd != *end.previous_position) expected_offset = end.previous.next_offset();
     } else if (odd->value == 0) {
       expected_offset = base_offset_;
     }

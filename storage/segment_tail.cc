@@ -93,16 +93,30 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
     BatchHeader header;
   };
   std::deque<Seen> seen;  // the last of them
+  std::int32_t lost = 0;  // records of a batch out of line, if that is the last
   Position at = from;
   tail.torn = tail.zero_tail = false;
   while (true) {
     BatchHeader header;
     ASSIGN_OR_RETURN(const Probe probe, window.probe(at, header, nullptr));
-    if (probe == Probe::kBatch && plausible(header)) {
-      seen.push_back({at, header});
-      if (seen.size() > kMostBackwards) seen.pop_front();
-      at = at + header.size_bytes;
-      continue;
+    if (probe == Probe::kBatch) {
+      std::optional<Offset> expected;
+      if (!seen.empty()) expected = seen.back().header.next_offset();
+      if (at.value == 0) expected = base_offset_;
+      ASSIGN_OR_RETURN(const bool in_line, lies_in_line(at, header, expected, window));
+      if (in_line) {
+        seen.push_back({at, header});
+        if (seen.size() > kMostBackwards) seen.pop_front();
+        lost = 0;
+        at = at + header.size_bytes;
+        continue;
+      }
+      ASSIGN_OR_RETURN(const bool good, window.crc_good(at, header));
+      if (good) {  // whoever reads there will say so
+        lost = std::max(header.records_count, 1);
+        at = at + header.size_bytes;
+        continue;
+      }
     }
     if (probe == Probe::kEnd) break;
     if (probe == Probe::kZeros) {
@@ -137,7 +151,7 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
   tail.end = at;
   // Cut short by a crash, or still being written: batches with a bad CRC and no good one behind.
   bool last_is_good = true;
-  while (living && !seen.empty()) {
+  while (living && lost == 0 && !seen.empty()) {
     ASSIGN_OR_RETURN(last_is_good, window.crc_good(seen.back().position, seen.back().header));
     if (last_is_good || seen.back().header.base_offset < settled) break;
     tail.end = seen.back().position;
@@ -153,6 +167,7 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
     tail.last_batch.reset();
     tail.next_offset = base_offset_;
   }
+  tail.next_offset = tail.next_offset + lost;
   if (!living && tail.torn) {
     report(tail.end, "the last " + std::to_string(window.limit() - tail.end) +
                          " bytes are no whole batch: the segment ends before them");
@@ -194,7 +209,11 @@ Result<std::optional<BatchPlace>> Segment::last_with_records(Position from, Posi
   while (at < to) {
     BatchHeader header;
     ASSIGN_OR_RETURN(const Probe probe, window.probe(at, header, nullptr));
-    if (probe == Probe::kBatch && plausible(header)) {
+    bool in_line = probe == Probe::kBatch;
+    if (in_line) {
+      ASSIGN_OR_RETURN(in_line, lies_in_line(at, header, expected, window));
+    }
+    if (in_line) {
       if (header.records_count != 0 && (control || !header.is_control())) {
         last.emplace();
         last->header = header;

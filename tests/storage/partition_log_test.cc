@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/byte_reader.h"
+#include "storage/crc32c.h"
 #include "storage/log_cursor.h"
 #include "tests/support/log_builder.h"
 #include "tests/support/open_logs.h"
@@ -272,6 +274,102 @@ TEST_F(PartitionLogTest, AnOffsetDeltaThatLiesIsNoGap) {
   EXPECT_EQ(at(*log, 0), "damaged");
   EXPECT_EQ(at(*log, 2), "damaged");
   EXPECT_EQ(at(*log, 3), "d");
+}
+
+// The base offset is in no CRC: only the neighbours tell.
+TEST_F(PartitionLogTest, ABaseOffsetThatLiesIsDamageAndItsNeighboursStay) {
+  // By byte and bit: far up, a little up, down, below zero, and beyond what a segment can hold.
+  for (const auto& [byte, mask] :
+       {std::pair{7, 0x08}, {7, 0x01}, {7, 0x02}, {6, 0x01}, {0, 0x80}, {3, 0x01}, {4, 0x40}}) {
+    SCOPED_TRACE(std::to_string(byte) + "^" + std::to_string(mask));
+    TempDir temp;
+    LogBuilder builder(temp / "orders-3");
+    builder.batch({"a", "b"}).batch({"c", "d", "e"}).batch({"f", "g"}).batch({"h"});
+    const std::int64_t second = builder.positions()[1];
+    builder.flip_byte(second + byte, mask).build();
+    const auto source = open_source({temp.path()});
+    const auto log = open_log(*source, "orders-3");
+    EXPECT_EQ(at(*log, 1), "b");
+    for (const int lost : {2, 3, 4}) EXPECT_EQ(at(*log, lost), "damaged") << lost;
+    EXPECT_EQ(at(*log, 5), "f");
+    EXPECT_EQ(at(*log, 7), "h");
+    EXPECT_EQ(log->offsets()->log_end_offset, Offset{8});
+    EXPECT_EQ(log->find(Offset{2})->next, Offset{5});
+    EXPECT_EQ(log->seek(Offset{2}).error().code, Errc::kCorrupt);
+    for (const bool headers_only : {false, true}) {
+      LogCursor cursor(log, Offset{0}, Offset{100}, {.headers_only = headers_only});
+      std::string steps;
+      for (auto step = cursor.next(); step != LogCursor::Step::kEnd; step = cursor.next()) {
+        steps += step == LogCursor::Step::kBatch
+                     ? std::to_string(cursor.batch().header.base_offset.value) + " "
+                     : "damage ";
+      }
+      EXPECT_EQ(steps, "0 damage 5 7 ");
+    }
+    const auto named = source->problems().list();
+    ASSERT_EQ(named.size(), 1U);
+    EXPECT_EQ(named[0].position, second);
+    EXPECT_THAT(named[0].what,
+                testing::AllOf(HasSubstr("expected"), HasSubstr("go on from offset 5")));
+  }
+}
+
+TEST_F(PartitionLogTest, ABaseOffsetThatLiesBehindAnIndexEntryIsFoundOutToo) {
+  for (const int batch : {100, 101, 102, 103, 104, 105, 106}) {
+    for (const int mask : {0x04, 0x40}) {
+      SCOPED_TRACE(batch * 1000 + mask);
+      TempDir temp;
+      LogBuilder builder(temp / "orders-3");
+      builder.fill(300, 3, 200);
+      builder.flip_byte(builder.positions()[static_cast<std::size_t>(batch)] + 7, mask).build();
+      const auto source = open_source({temp.path()});
+      const auto log = open_log(*source, "orders-3");
+      for (int offset = 0; offset < 900; ++offset) {
+        const bool lost = offset / 3 == batch;
+        EXPECT_THAT(
+            at(*log, offset),
+            testing::StartsWith(lost ? "damaged" : "record " + std::to_string(offset) + "."));
+      }
+      EXPECT_EQ(source->problems().list().size(), 1U);
+    }
+  }
+}
+
+TEST_F(PartitionLogTest, ALastOffsetThatReachesOverTheNextBatchIsDamage) {
+  builder_.batch({"a"}).batch({"b"}).batch({"c"}).batch({"d"});
+  std::string log_bytes = builder_.log();
+  const auto second = static_cast<std::size_t>(builder_.positions()[1]);
+  const auto third = static_cast<std::size_t>(builder_.positions()[2]);
+  builder_.build();
+  std::string entry = log_bytes.substr(second, third - second);
+  entry.replace(23, 4, std::string("\x7f\xff\xff\xff", 4));
+  storage::store_big_endian(entry.data() + 17, storage::crc32c(storage::Bytes(entry).substr(21)));
+  write_file(builder_.log_path(), log_bytes.replace(second, third - second, entry));
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "damaged");
+  EXPECT_EQ(at(*log, 2), "c");
+  EXPECT_EQ(at(*log, 3), "d");
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{4});
+}
+
+TEST_F(PartitionLogTest, ABatchBelowItsFilesBaseSaysSoAndNotThatItsCrcIsBad) {
+  builder_.offset(100).batch({"a"}).batch({"b"}).flip_byte(7, 0x40).build();  // 100 becomes 36
+  const auto log = open();
+  EXPECT_EQ(at(*log, 100), "damaged");
+  EXPECT_EQ(at(*log, 101), "b");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("base offset expected to be the segment's, 100, or "
+                                                "above, found a batch of offsets 36 to 36")));
+}
+
+TEST_F(PartitionLogTest, GapsOfCompactionAreNoLies) {
+  builder_.batch({"a"}).offset(50).batch({"b"}).offset(5000).emptied_batch(7).offset(6000);
+  builder_.batch({TestRecord("c").at_offset(6000), TestRecord("d").at_offset(6040)}).build();
+  const auto log = open();
+  EXPECT_EQ(at(*log, 20), "compacted");
+  EXPECT_EQ(at(*log, 50), "b");
+  EXPECT_EQ(at(*log, 6040), "d");
+  EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(PartitionLogTest, ABatchThatClaimsTooMuchIsRefused) {
