@@ -61,8 +61,9 @@ Result<Segment::Start> Segment::start_for(const OffsetIndex::Around& around, Off
 }
 
 // Where large batches have an entry each, the one behind the entry found (or that one, if it is the
-// target's) is read at once, whole. That it holds the target and bears its CRC is all there is to
-// know; else nothing was learned but a hint.
+// target's) is read at once, whole. That it holds the target, ends at its entry's offset and bears
+// its CRC is all there is to know (the base offset is in no CRC, but the distance of the two is);
+// else nothing was learned but a hint.
 Result<bool> Segment::found_at_once(const OffsetIndex::Around& around, Offset target,
                                     LogWindow& window, const DecodeLimits& limits,
                                     BatchSearch& search) const {
@@ -77,8 +78,7 @@ Result<bool> Segment::found_at_once(const OffsetIndex::Around& around, Offset ta
   ASSIGN_OR_RETURN(const Probe probe, window.probe(here->position, header, nullptr));
   if (probe != Probe::kBatch || !plausible(header) || !header.is_v2() ||
       header.base_offset > target || header.last_offset < target || header.size_bytes > distance ||
-      header.last_offset > here->offset ||
-      (!at_entry && around.entry && header.base_offset <= around.entry->offset)) {
+      header.last_offset != here->offset) {
     return false;
   }
   ASSIGN_OR_RETURN(OwnedBytes entry, window.take_entry(here->position, header));
@@ -99,10 +99,11 @@ Result<bool> Segment::may_begin_at(const OffsetPosition& entry, Offset target,
   if (position.value <= 0) return false;
   BatchHeader header;
   ASSIGN_OR_RETURN(const Probe probe, window.probe(position, header, nullptr));
-  // The header of a legacy wrapper names its last message: the target may be one of the others.
-  // An entry bears the last offset of what was appended there: a batch that claims more lies.
-  return probe == Probe::kBatch && plausible(header) && header.last_offset <= entry.offset &&
-         (header.is_v2() ? header.base_offset : header.last_offset) <= target;
+  // The batch that holds the entry's offset begins at or behind its position: one that begins above
+  // that offset lies, or is none. The header of a legacy wrapper names its last message: the target
+  // may be one of the others.
+  return probe == Probe::kBatch && plausible(header) && header.base_offset <= entry.offset &&
+         least_claimed(header) <= target;
 }
 
 Result<Segment::Start> Segment::earlier_start(const Start& start, int steps, Offset target,

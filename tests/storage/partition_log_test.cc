@@ -362,6 +362,19 @@ TEST_F(PartitionLogTest, ABatchBelowItsFilesBaseSaysSoAndNotThatItsCrcIsBad) {
                                                 "above, found a batch of offsets 36 to 36")));
 }
 
+// The batch behind an index entry is read at once where batches are large. Another may lie between.
+TEST_F(PartitionLogTest, ABaseOffsetThatLiesIsNotBelievedWhereABatchIsReadAtOnce) {
+  const std::string big(3000, '.');
+  builder_.batch({big + big + big}).batch({"b"});
+  builder_.batch({"2" + big, "3" + big, "4" + big, "5" + big});
+  builder_.batch({"6" + big, "7" + big, "8" + big, "9" + big}).batch({big + big + big});
+  builder_.flip_byte(builder_.positions()[3] + 7, 0x02).batch({"end"}).build();  // 6 becomes 4
+  const auto log = open();
+  for (const int offset : {2, 3, 4, 5}) EXPECT_EQ(at(*log, offset)[0], '0' + offset);
+  for (const int lost : {6, 7, 8, 9}) EXPECT_EQ(at(*log, lost), "damaged") << lost;
+  EXPECT_EQ(at(*log, 11), "end");
+}
+
 TEST_F(PartitionLogTest, GapsOfCompactionAreNoLies) {
   builder_.batch({"a"}).offset(50).batch({"b"}).offset(5000).emptied_batch(7).offset(6000);
   builder_.batch({TestRecord("c").at_offset(6000), TestRecord("d").at_offset(6040)}).build();
@@ -382,8 +395,34 @@ TEST_F(PartitionLogTest, ABatchThatClaimsTooMuchIsRefused) {
   EXPECT_EQ(at(*log, 1), "b");
 }
 
-// --- A living directory
-// ---------------------------------------------------------------------------
+// A record's value may hold what looks like a batch; an index entry that leads there must not be
+// taken for a place where one begins.
+TEST_F(PartitionLogTest, AnIndexThatLeadsIntoARecordFindsWhatIsReallyThere) {
+  LogBuilder inner(temp_ / "inner-0");
+  inner.offset(3).batch({"x"});
+  std::string fake = inner.log();
+  fake[30] = static_cast<char>(fake[30] ^ 1);  // no good CRC, a plausible header all the same
+  builder_.batch({"a", "b"}).batch({std::string(30000, '.')});
+  const auto before = static_cast<std::size_t>(builder_.log_bytes());
+  builder_.batch({fake + "!", "d"}).batch({"e", "f", "g", "h", "i"}).build();
+  const std::size_t position = builder_.log().find(fake, before);
+  std::string index(8, '\0');
+  storage::store_big_endian(index.data(), std::int32_t{3});
+  storage::store_big_endian(index.data() + 4, static_cast<std::int32_t>(position));
+  write_file(builder_.path(".index"), index);
+  const auto log = open();
+  EXPECT_EQ(at(*log, 1), "b");
+  EXPECT_EQ(at(*log, 2), std::string(30000, '.'));
+  EXPECT_EQ(at(*log, 3), fake + "!");
+  EXPECT_EQ(at(*log, 4), "d");
+  EXPECT_EQ(at(*log, 5), "e");
+  EXPECT_EQ(at(*log, 9), "i");
+  EXPECT_EQ(log->offsets()->log_end_offset, Offset{10});
+  EXPECT_EQ(log->last_record().value(), Offset{9});
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+// --- A living directory ---
 
 TEST_F(PartitionLogTest, WhatIsAppendedIsThereAtOnce) {
   builder_.batch({"a"}).living().build();
@@ -476,8 +515,7 @@ TEST_F(PartitionLogTest, CompactionReplacesASegmentUnderItsName) {
   EXPECT_EQ(at(*log, 2), "c");
 }
 
-// --- Times
-// ------------------------------------------------------------------------------------------
+// --- Times ---
 
 TEST_F(PartitionLogTest, ATimeLeadsToTheLeastOffsetThatIsNotOlder) {
   builder_.batch({TestRecord("a").at_time(1000), TestRecord("b").at_time(5000),
