@@ -20,6 +20,8 @@ struct BatchView {
   storage::Bytes entry;  // the whole of it
   storage::Position position{};
   storage::Offset segment_base_offset{};
+  // Records at or above this are not of this stream's segment: the next one has them too.
+  storage::Offset records_end{INT64_MAX};
 };
 
 // How batches become lines. Lines are a function of the batch alone, so that a scan that only adds

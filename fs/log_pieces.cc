@@ -48,21 +48,14 @@ Result<void> LogPieces::find_ends() {
   if (count_ == 0) return {};
   const std::size_t last = count_ - 1;
   ASSIGN_OR_RETURN(const auto last_segment, segment(last));
-  ASSIGN_OR_RETURN(end_, log_->valid_end((*entries_)[first_ + last]));
+  ASSIGN_OR_RETURN(end_, log_->valid_end_below((*entries_)[first_ + last], records_end(last)));
   if (span_.to > Offset{}) {
-    // Damage where the end has to be: then all of the segment, and the filter tells.
-    const auto place = last_segment->find_batch(span_.to, end_);
-    if (place) {
-      end_ = place->position;
-      if (place->header.base_offset < span_.to || !place->header.is_v2())
-        end_ = end_ + place->header.size_bytes;
-    } else if (place.error().code == Errc::kIo) {
-      return storage::fail(place.error());
-    }
+    ASSIGN_OR_RETURN(end_, last_segment->end_below(span_.to, end_));
   }
   ASSIGN_OR_RETURN(const auto first_segment, segment(0));
   ASSIGN_OR_RETURN(const Position first_end,
-                   last == 0 ? Result<Position>(end_) : log_->valid_end((*entries_)[first_]));
+                   last == 0 ? Result<Position>(end_)
+                             : log_->valid_end_below((*entries_)[first_], records_end(0)));
   const auto place = first_segment->find_batch(span_.from, first_end);
   if (place) {
     begin_ = place->position;
@@ -85,6 +78,12 @@ Result<std::shared_ptr<const Segment>> LogPieces::segment(std::size_t piece) con
     found.error().code = Errc::kOutOfRange;
   }
   return found;
+}
+
+// Where the next segment begins: what a segment holds beyond that would come twice.
+Offset LogPieces::records_end(std::size_t piece) const {
+  const std::size_t next = first_ + piece + 1;
+  return next < entries_->size() ? (*entries_)[next].base_offset : PartitionLog::kNoNextSegment;
 }
 
 Result<bool> LogPieces::is_too_old(std::size_t piece) const {
@@ -114,14 +113,16 @@ Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
   ASSIGN_OR_RETURN(value.segment, segment(piece));
   value.file = &value.segment->log();
   value.segment_base_offset = entry.base_offset;
+  value.records_end = records_end(piece);
   value.begin = piece == 0 ? begin_ : Position{};
   if (piece + 1 == count_) {
     value.end = end_;
   } else {
     // One that was taken meanwhile, but is open, ends where its file does.
-    const auto end = log_->valid_end(entry);
+    const auto end = log_->valid_end_below(entry, value.records_end);
     value.end = end ? *end : Position{value.segment->opened_info().size_bytes};
   }
+  value.end = std::max(value.begin, value.end);
   const auto too_old = is_too_old(piece);
   if (too_old && *too_old) value.begin = value.end;
   return value;

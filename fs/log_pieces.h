@@ -50,6 +50,7 @@ class LogPieces : public StreamPieces {
 
   storage::Result<void> find_ends();
   storage::Result<StreamPiece> open_afresh(std::size_t piece) const;
+  storage::Offset records_end(std::size_t piece) const;
   storage::Result<std::shared_ptr<const storage::Segment>> segment(std::size_t piece) const;
   storage::Result<bool> is_too_old(std::size_t piece) const;
 

@@ -48,6 +48,10 @@ bool OffsetCursor::take(const storage::BatchScanner::Batch& batch) {
   batch_.dense = header.is_v2() ? header.records_count == header.next_offset() - header.base_offset
                                 : header.codec_id() ==
                                       0;  // a message by itself, else the last of those inside
+  if (header.last_offset >= cursor_->records_end()) {
+    batch_.dense = false;
+    batch_.header.last_offset = Offset{cursor_->records_end().value - 1};
+  }
   return batch_.dense || take_decoded();
 }
 
@@ -61,7 +65,9 @@ bool OffsetCursor::take_decoded() {
   storage::Record record;
   for (;;) {
     switch (records.next(record)) {
-      case RecordReader::Step::kRecord: batch_.offsets.push_back(record.offset); continue;
+      case RecordReader::Step::kRecord:
+        if (record.offset <= batch_.header.last_offset) batch_.offsets.push_back(record.offset);
+        continue;
       case RecordReader::Step::kCorrupt: met_damage_ = true; [[fallthrough]];
       case RecordReader::Step::kEnd: return !batch_.offsets.empty();
     }

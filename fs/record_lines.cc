@@ -13,7 +13,7 @@ storage::Result<void> RecordLines::measure(const BatchView& batch,
                                            std::string& scratch, LineTally& tally) const {
   ASSIGN_OR_RETURN(RecordReader reader,
                    RecordReader::open(*batch.header, batch.entry, scratch, limits));
-  const bool all = filter_.passes_all(*batch.header);
+  const bool all = passes_all(batch);
   Record record;
   for (;;) {
     const std::uint32_t position = reader.record_position();
@@ -23,13 +23,13 @@ storage::Result<void> RecordLines::measure(const BatchView& batch,
       if (step == RecordReader::Step::kEnd) return {};
       return storage::fail(storage::Errc::kCorrupt, reader.why());
     }
-    if (all || filter_.passes(record)) tally.line(position, ordinal, renderer_->size(record));
+    if (all || passes(batch, record)) tally.line(position, ordinal, renderer_->size(record));
   }
 }
 
 storage::Result<void> RecordLines::render(const BatchView& batch, RecordReader* records,
                                           LineSlice& slice) const {
-  const bool all = filter_.passes_all(*batch.header);
+  const bool all = passes_all(batch);
   Record record;
   while (!slice.full()) {
     const std::uint32_t position = records->record_position();
@@ -39,7 +39,7 @@ storage::Result<void> RecordLines::render(const BatchView& batch, RecordReader* 
       if (step == RecordReader::Step::kEnd) return {};
       return storage::fail(storage::Errc::kCorrupt, records->why());
     }
-    if (!all && !filter_.passes(record)) continue;
+    if (!all && !passes(batch, record)) continue;
     slice.begin_line(position, ordinal);
     render_record(record, records->record_position() - position > kBigRecordBytes, slice);
   }

@@ -29,6 +29,12 @@ class RecordLines : public BatchLines {
   // Beyond this a record is not made anew for every read of a part of its line.
   static constexpr std::uint32_t kBigRecordBytes = 64 << 10;
 
+  bool passes_all(const BatchView& batch) const {
+    return batch.header->last_offset < batch.records_end && filter_.passes_all(*batch.header);
+  }
+  bool passes(const BatchView& batch, const storage::Record& record) const {
+    return record.offset < batch.records_end && filter_.passes(record);
+  }
   void render_record(const storage::Record& record, bool big, LineSlice& slice) const;
 
   const std::unique_ptr<const RecordRenderer> renderer_;

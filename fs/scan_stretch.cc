@@ -36,6 +36,11 @@ class LastBatches {
   std::size_t next_ = 0;
 };
 
+// What shows damage shows batches as they lie.
+std::optional<storage::Offset> order_base(const StreamPiece& piece, const BatchLines& lines) {
+  return lines.shows_damage() ? std::nullopt : segment_base_offset(piece);
+}
+
 class StretchScan {
  public:
   StretchScan(const StreamPiece& piece, const Stretch& stretch, const BatchLines& lines,
@@ -46,6 +51,9 @@ class StretchScan {
         tally_(stretch.piece),
         scanner_(*piece.file, stretch.begin, stretch.end,
                  {.tail_may_be_torn = piece.living && stretch.end == piece.end,
+                  .segment_base_offset = order_base(piece, lines),
+                  .expected =
+                      order_base(piece, lines) ? expected_at(piece, stretch.begin) : std::nullopt,
                   .piece_bytes = kPieceBytes}) {}
 
   StretchResult run(const std::atomic<bool>& cancelled) {
@@ -76,7 +84,8 @@ class StretchScan {
     tally_.begin_batch(batch.header, batch.position);
     last_batches_.add({batch.position, batch.header.size_bytes, batch.header.crc, tally_.bytes()});
     if (!lines_.may_show(batch.header)) return;
-    const BatchView view{&batch.header, batch.entry, batch.position, piece_.segment_base_offset};
+    const BatchView view{&batch.header, batch.entry, batch.position, piece_.segment_base_offset,
+                         piece_.records_end};
     auto measured = lines_.measure(view, limits_, scratch_, tally_);
     if (measured) return;
     fail(End::kDamaged, measured.error());

@@ -34,7 +34,9 @@ Result<std::string> damage_lines(const PartitionView& view, const storage::Segme
                                  const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto segment, view.log->segment(entry));
   ASSIGN_OR_RETURN(const Position end, view.log->valid_end(entry));
-  BatchScanner scanner(segment->log(), Position{0}, end);
+  BatchScanner::Options options;
+  options.segment_base_offset = entry.base_offset;
+  BatchScanner scanner(segment->log(), Position{0}, end, options);
   std::optional<storage::Offset> expected = entry.base_offset;
   std::string lines;
   for (;;) {

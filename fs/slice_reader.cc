@@ -1,12 +1,15 @@
 #include "fs/slice_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "fs/batch_window.h"
 #include "fs/line_slice.h"
 #include "fs/measurement.h"
 #include "storage/batch_header.h"
+#include "storage/batch_order.h"
 #include "storage/crc32c.h"
 
 namespace offsetfs::fs {
@@ -59,6 +62,7 @@ class Walk : private BigLines {
     const bool first = piece_number_ == point_.piece;
     position_ = first ? std::max(piece_.begin, Position{point_.batch_position}) : piece_.begin;
     BatchWindow window(*piece_.file, piece_.end, *buffers_);
+    expected_.reset();
     while (position_ < piece_.end && !end_.damage && !slice_.full()) {
       if (stop.stop_requested()) return storage::fail(interrupted());
       if (reader_.learn && passed_bytes_ > kPatienceBytes && slice_.has_something()) {
@@ -91,7 +95,10 @@ class Walk : private BigLines {
       return storage::fail(Errc::kOutOfRange, piece_.file->name() + ": position " +
                                                   std::to_string(position_.value) +
                                                   ": another batch than before");
-    batch_ = BatchView{&header, {}, position_, piece_.segment_base_offset};
+    ASSIGN_OR_RETURN(const bool in_line, lies_in_line(header, window));
+    if (!in_line)
+      return damaged({Errc::kCorrupt, 0, "a batch that lies out of line with its neighbours"});
+    batch_ = BatchView{&header, {}, position_, piece_.segment_base_offset, piece_.records_end};
     if (!reader_.lines.may_show(header)) {
       pass(header);
       return {};
@@ -100,6 +107,35 @@ class Walk : private BigLines {
       return damaged(
           {Errc::kTooLarge, 0, "a batch of " + std::to_string(header.size_bytes) + " bytes"});
     return is_shared(header) ? walk_shared(header) : walk_own(window, header);
+  }
+
+  // Of a stream that was measured, that was looked at then; and so it was of the batch of a resume
+  // point when the point was made.
+  Result<bool> lies_in_line(const BatchHeader& header, BatchWindow& window) {
+    if (!reader_.learn || reader_.lines.shows_damage() || piece_.segment == nullptr) return true;
+    if (is_first() && point_.batch_crc != 0) return true;
+    if (!expected_) expected_ = expected_at(piece_, position_);
+    const storage::Offset base = piece_.segment->base_offset();
+    const storage::InLine line = storage::in_line(header, expected_, base);
+    if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
+    // A small batch is read with the header behind it: its body is wanted next.
+    constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
+    const Position behind = position_ + header.size_bytes;
+    if (piece_.end - behind < BatchHeader::kV2HeaderBytes) return true;
+    std::array<char, kHeader> beside;
+    Bytes bytes;
+    if (header.size_bytes <= kSmallBatchBytes) {
+      const auto size = static_cast<std::size_t>(header.size_bytes);
+      ASSIGN_OR_RETURN(bytes, window.bytes_at(position_, size + kHeader, guess()));
+      bytes = bytes.substr(std::min(size, bytes.size()));
+    } else {
+      ASSIGN_OR_RETURN(const std::size_t read, piece_.file->read_at(behind, beside));
+      bytes = Bytes(beside.data(), read);
+    }
+    BatchHeader next;
+    return storage::parse_batch_header(bytes, next, nullptr) != HeaderStatus::kOk ||
+           next.size_bytes > piece_.end - behind ||
+           !storage::next_denies(header, next, expected_, base);
   }
 
   // A batch that this read alone needs, or that is not worth being kept.
@@ -195,6 +231,7 @@ class Walk : private BigLines {
   }
 
   void pass(const BatchHeader& header) {
+    expected_ = header.next_offset();
     position_ = position_ + header.size_bytes;
     passed_bytes_ += header.size_bytes;
   }
@@ -255,6 +292,7 @@ class Walk : private BigLines {
   std::uint32_t piece_number_ = 0;
   StreamPiece piece_;
   Position position_{};
+  std::optional<storage::Offset> expected_;  // of the batch at position_
   BatchView batch_;
   std::int64_t passed_bytes_ = 0;
   bool stopped_early_ = false;

@@ -77,7 +77,9 @@ Result<std::int64_t> visible_records(const LogCursor& cursor, Offset log_start_o
                                      bool show_control) {
   const storage::BatchHeader& header = cursor.batch().header;
   if (header.is_control() && !show_control) return 0;
-  if (header.is_v2() && header.base_offset >= log_start_offset) return header.records_count;
+  const bool whole =
+      header.base_offset >= log_start_offset && header.last_offset < cursor.records_end();
+  if (header.is_v2() && whole) return header.records_count;
   if (!header.is_v2() && header.codec_id() == 0) return 1;
   const auto decoded = cursor.decode();
   if (!decoded) return 0;  // damage: it has no records to read
@@ -85,7 +87,7 @@ Result<std::int64_t> visible_records(const LogCursor& cursor, Offset log_start_o
   storage::Record record;
   std::int64_t count = 0;
   while (records.next(record) == storage::RecordReader::Step::kRecord)
-    count += record.offset >= log_start_offset ? 1 : 0;
+    count += record.offset >= log_start_offset && record.offset < cursor.records_end() ? 1 : 0;
   return count;
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "storage/batch_order.h"
+
 namespace offsetfs::fs {
 
 using storage::BatchHeader;
@@ -43,14 +45,37 @@ std::string bare_cause(const StreamPiece& piece, const StreamDamage& damage) {
   return what.starts_with(place) ? what.substr(place.size()) : what;
 }
 
+bool lies_in_line(const StreamPiece& piece, const BatchHeader& header, Position position) {
+  const auto base = segment_base_offset(piece);
+  if (!base) return true;
+  const auto expected = expected_at(piece, position);
+  const auto line = storage::in_line(header, expected, *base);
+  if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
+  const auto next = header_at(piece, position + header.size_bytes);
+  return !next || !storage::next_denies(header, *next, expected, *base);
+}
+
 }  // namespace
+
+std::optional<storage::Offset> segment_base_offset(const StreamPiece& piece) {
+  if (piece.segment == nullptr) return std::nullopt;
+  return piece.segment->base_offset();
+}
+
+std::optional<storage::Offset> expected_at(const StreamPiece& piece, Position position) {
+  if (piece.segment == nullptr) return std::nullopt;
+  if (position.value == 0) return piece.segment->base_offset();
+  const auto expected = piece.segment->expected_at(position, piece.end);
+  return expected ? *expected : std::nullopt;
+}
 
 void report_damage(const StreamPieces& pieces, const StreamDamage& damage,
                    storage::Problems& problems) {
   const auto piece = pieces.open(damage.piece);
   if (!piece) return;
   const auto header = header_at(*piece, damage.position);
-  if (header && crc_at(*piece, *header, damage.position) == header->crc) {
+  if (header && lies_in_line(*piece, *header, damage.position) &&
+      crc_at(*piece, *header, damage.position) == header->crc) {
     // The batch is what was written: it is its records that make no sense.
     problems.add({piece->file->name(), damage.position.value,
                   bare_cause(*piece, damage) + "; go on from offset " +

@@ -27,6 +27,11 @@ void report_damage(const StreamPieces& pieces, const StreamDamage& damage,
 // The same as an Error, for those who read on.
 storage::Error damage_error(const StreamPieces& pieces, const StreamDamage& damage);
 
+// By these a batch out of line is told (batch_order.h); nothing where a test brings a file of its
+// own. What is expected at `position`, a batch boundary: nothing where it can't be told.
+std::optional<storage::Offset> segment_base_offset(const StreamPiece& piece);
+std::optional<storage::Offset> expected_at(const StreamPiece& piece, storage::Position position);
+
 // A stretch of a segment that can't be read, for a stream that says so and goes on behind it.
 struct DamagedStretch {
   storage::Position position{};

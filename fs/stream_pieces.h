@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "storage/file.h"
@@ -18,6 +19,8 @@ struct StreamPiece {
   storage::Offset segment_base_offset{};
   storage::Position begin{};
   storage::Position end{};
+  // Records at or above this count in the next segment: below it only where segments overlap.
+  storage::Offset records_end{INT64_MAX};
   bool living = false;  // an unsound last batch may be one that is still being written
 };
 

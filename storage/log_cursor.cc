@@ -31,7 +31,7 @@ LogCursor::Step LogCursor::next() {
           next_offset_ = until_;
           return Step::kEnd;
         }
-        next_offset_ = header.next_offset();
+        next_offset_ = std::min(header.next_offset(), segment_end_);
         return Step::kBatch;
       }
       case BatchScanner::Step::kEnd: leave_segment(); continue;
@@ -77,7 +77,9 @@ bool LogCursor::damaged() {
   error_ = {Errc::kCorrupt, 0,
             segment_->log().name() + ": position " + std::to_string(position.value) + ": " +
                 damage_.what};
-  if (damage_.next) next_offset_ = std::max(next_offset_, *damage_.next);
+  if (damage_.next) {
+    next_offset_ = std::max(next_offset_, std::min(*damage_.next, segment_end_));
+  }
   if (damage_.end >= limit_) {
     leave_segment();
   } else {
@@ -117,7 +119,9 @@ Result<bool> LogCursor::try_to_enter() {
   }
   for (; entry != segments->end(); ++entry) {
     ASSIGN_OR_RETURN(auto segment, log_->segment(*entry));
-    ASSIGN_OR_RETURN(const Position limit, log_->valid_end(*entry));
+    const Offset segment_end =
+        entry + 1 == segments->end() ? PartitionLog::kNoNextSegment : (entry + 1)->base_offset;
+    ASSIGN_OR_RETURN(const Position limit, log_->valid_end_below(*entry, segment_end));
     Position from{0};
     if (entry->base_offset < next_offset_) {
       ASSIGN_OR_RETURN(const BatchSearch found,
@@ -130,6 +134,7 @@ Result<bool> LogCursor::try_to_enter() {
     ASSIGN_OR_RETURN(const auto expected, segment->expected_at(from, limit));
     segment_ = std::move(segment);
     limit_ = limit;
+    segment_end_ = segment_end;
     scanner_.emplace(segment_->log(), from, limit,
                      BatchScanner::Options{.headers_only = options_.headers_only,
                                            .tail_may_be_torn = false,

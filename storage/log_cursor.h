@@ -41,6 +41,9 @@ class LogCursor {
   // Valid until the next call.
   const BatchScanner::Batch& batch() const { return scanner_->batch(); }
   Offset segment_base_offset() const { return segment_->base_offset(); }
+  // Of the batch's offsets, those at or above this lie in the next segment too, and count there:
+  // only where segments overlap is this not above the batch.
+  Offset records_end() const { return segment_end_; }
   // Checks and decodes the batch that next() gave; reads its body where that was left out.
   Result<std::shared_ptr<const DecodedBatch>> decode() const;
   // Every batch that ends below this was handed out, or was damaged: where to go on.
@@ -62,7 +65,8 @@ class LogCursor {
   Offset next_offset_;
   std::shared_ptr<const Segment> segment_;  // what scanner_ reads
   Position limit_{};
-  std::optional<BatchScanner> scanner_;  // none: a segment is to be looked for
+  Offset segment_end_ = PartitionLog::kNoNextSegment;  // the next segment's base offset
+  std::optional<BatchScanner> scanner_;                // none: a segment is to be looked for
   Position stepped_to_{-1};
   std::optional<Offset> left_;  // base offset of the segment that was left last
   Error error_;

@@ -430,6 +430,35 @@ Result<Position> PartitionLog::valid_end(const SegmentEntry& entry) const {
   return found.end;
 }
 
+Result<Position> PartitionLog::valid_end_below(const SegmentEntry& entry,
+                                               Offset next_base_offset) const {
+  ASSIGN_OR_RETURN(const SegmentTail found, tail(entry));
+  if (found.next_offset <= next_base_offset) return found.end;
+  ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
+  ASSIGN_OR_RETURN(const Position end, segment->end_below(next_base_offset, found.end));
+  report_overlap(entry, next_base_offset, end);
+  return end;
+}
+
+// Unless compaction put another file in the place of several meanwhile.
+void PartitionLog::report_overlap(const SegmentEntry& entry, Offset next_base_offset,
+                                  Position end) const {
+  const auto current = look_again();
+  const std::size_t index = current->floor(entry.base_offset);
+  if (index + 1 >= current->live().size() || current->live()[index] != entry ||
+      current->live()[index + 1].base_offset != next_base_offset) {
+    return;
+  }
+  const auto now = tail(entry);
+  if (!now || now->next_offset <= next_base_offset) return;
+  const std::string log = segment_file_name({entry.base_offset, SegmentFile::kLog, entry.suffix});
+  shared_.problems->add({dir_->name_of(below(log)), end.value,
+                         "holds offsets up to " + std::to_string(now->next_offset.value - 1) +
+                             ", expected them to end below the next segment's base offset " +
+                             std::to_string(next_base_offset.value) +
+                             ": from there on they are read in that segment"});
+}
+
 Result<LogOffsets> PartitionLog::offsets() const {
   return retried([this]() -> Result<LogOffsets> {
     const Reading current{look_again(), {}};

@@ -123,6 +123,11 @@ class PartitionLog {
   // that was written to in the last seconds, and the batch begins at or above the high watermark
   // and the recovery point that are checkpointed. Else it is left in (as damage).
   Result<Position> valid_end(const SegmentEntry& entry) const;
+  // The same, but before the first batch that begins at or above `next_base_offset`, the next
+  // segment's: a search by offset comes to what lies there in that segment, so it counts there. The
+  // last batch below may reach over it. A log whose segments overlap so is named in problems.
+  Result<Position> valid_end_below(const SegmentEntry& entry, Offset next_base_offset) const;
+  static constexpr Offset kNoNextSegment{INT64_MAX};
   Result<SegmentTail> tail(const SegmentEntry& entry) const;
   Result<SegmentTimestamp> largest_timestamp(const SegmentEntry& entry) const;
 
@@ -183,6 +188,7 @@ class PartitionLog {
   Result<SegmentTail> sealed_tail(const SegmentEntry& entry) const;
   Result<Position> search_limit(const Reading& reading, std::size_t index,
                                 const Segment& segment) const;
+  void report_overlap(const SegmentEntry& entry, Offset next_base_offset, Position end) const;
 
   // What stands at an offset, over segments: the first batch with last_offset >= target, or damage.
   struct Hit;
@@ -194,7 +200,8 @@ class PartitionLog {
   Result<std::optional<Offset>> seek_once(const Reading& reading, Offset offset,
                                           Damaged damaged) const;
   Result<std::optional<Offset>> last_once(const Reading& reading) const;
-  Result<std::optional<Offset>> last_in(const Reading& reading, const BatchPlace& place) const;
+  Result<std::optional<Offset>> last_in(const Reading& reading, const BatchPlace& place,
+                                        Offset next_base_offset) const;
   Result<TimeLookup> find_time_once(TimestampMs target) const;
   Result<std::optional<Offset>> first_at_time(const Reading& reading, std::size_t index,
                                               TimestampMs target, Offset from,
@@ -204,7 +211,8 @@ class PartitionLog {
   enum class By { kLargest, kKafka };
   Result<std::size_t> first_segment_at(const Reading& reading, TimestampMs target, By by) const;
   Result<std::shared_ptr<const CachedBatch>> read_through_cache(const Segment& segment,
-                                                                const BatchPlace& place) const;
+                                                                const BatchPlace& place,
+                                                                Offset next_base_offset) const;
   template <class Call>
   auto retried(const Call& call) const -> decltype(call());
 

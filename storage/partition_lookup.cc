@@ -37,16 +37,24 @@ Result<PartitionLog::Hit> PartitionLog::locate(const Reading& reading, Offset ta
     ASSIGN_OR_RETURN(const Position limit, search_limit(reading, index, *segment));
     ASSIGN_OR_RETURN(BatchSearch search, segment->search(target, limit, shared_.options.limits));
     if (search.outcome == BatchSearch::Outcome::kPastEnd) continue;
+    const Offset next_base_offset = reading.next_base_offset(index);
     hit.place = search.place;
     if (search.outcome == BatchSearch::Outcome::kFound) {
-      hit.kind = Hit::Kind::kBatch;
-      hit.batch =
+      auto batch =
           std::make_shared<const CachedBatch>(std::move(search.place), std::move(search.batch));
-      shared_.batches->insert(owner_, hit.batch, forgets);
+      if (batch->first_offset() >= next_base_offset) continue;
+      hit.kind = Hit::Kind::kBatch;
+      hit.batch = std::move(batch);
+      hit.next_base_offset = next_base_offset;
+      if (hit.batch->last_offset() < next_base_offset) {
+        shared_.batches->insert(owner_, hit.batch, forgets);
+      }
       return hit;
     }
+    if (search.damage.first >= next_base_offset) continue;
     hit.kind = Hit::Kind::kDamaged;
     hit.damage = std::move(search.damage);
+    if (hit.damage.next) hit.damage.next = std::min(*hit.damage.next, next_base_offset);
     hit.file = segment->log().name();
     hit.place.position = hit.damage.position;
     if (!hit.damage.next) {
@@ -190,13 +198,15 @@ Result<std::optional<Offset>> PartitionLog::seek_once(const Reading& reading, Of
     const BatchHeader& header = hit.place.header;
     if (!header.is_control() || shared_.options.show_control) {
       const auto record = hit.batch->record_at_or_after(offset);
-      if (record && *record) return std::optional((*record)->offset);
+      if (record && *record && (*record)->offset < hit.next_base_offset) {
+        return std::optional((*record)->offset);
+      }
       if (!record) {
         report(hit.place, record.error().what);
         if (damaged == Damaged::kFail) return fail(Error(record.error()));
       }
     }
-    offset = std::max(offset, header.last_offset) + 1;
+    offset = std::min(std::max(offset, header.last_offset) + 1, hit.next_base_offset);
   }
 }
 
@@ -210,13 +220,19 @@ Result<std::optional<Offset>> PartitionLog::last_once(const Reading& reading) co
   const Offset start = log_start(reading);
   for (std::size_t i = reading.live().size(); i-- > 0;) {
     ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[i]));
-    ASSIGN_OR_RETURN(const SegmentTail tail,
-                     reading.is_active(i) ? active_tail(reading) : sealed_tail(reading.live()[i]));
+    const Offset next_base_offset = reading.next_base_offset(i);
+    Position end{};
+    if (reading.is_active(i)) {
+      ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
+      end = tail.end;
+    } else {
+      ASSIGN_OR_RETURN(end, valid_end_below(reading.live()[i], next_base_offset));
+    }
     ASSIGN_OR_RETURN(const auto place,
-                     segment->last_batch_with_records(tail.end, shared_.options.show_control));
+                     segment->last_batch_with_records(end, shared_.options.show_control));
     if (place) {
       if (place->header.last_offset < start) break;
-      ASSIGN_OR_RETURN(const auto last, last_in(reading, *place));
+      ASSIGN_OR_RETURN(const auto last, last_in(reading, *place, next_base_offset));
       if (last && *last >= start) return last;
       break;
     }
@@ -225,10 +241,11 @@ Result<std::optional<Offset>> PartitionLog::last_once(const Reading& reading) co
   return std::optional<Offset>();
 }
 
-// The last record of a batch: it has one, as its header says.
-Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading,
-                                                    const BatchPlace& place) const {
-  ASSIGN_OR_RETURN(const Hit hit, locate(reading, place.header.last_offset, Caching::kUse));
+// The last record of a batch: it has one, as its header says. Below the next segment's offsets.
+Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading, const BatchPlace& place,
+                                                    Offset next_base_offset) const {
+  const Offset target = std::min(place.header.last_offset, Offset{next_base_offset.value - 1});
+  ASSIGN_OR_RETURN(const Hit hit, locate(reading, target, Caching::kUse));
   if (hit.kind != Hit::Kind::kBatch || hit.place.position != place.position) {
     return fail(Errc::kCorrupt, hit.file + ": position " +
                                     std::to_string(hit.damage.position.value) + ": " +
@@ -240,7 +257,10 @@ Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading,
   Record record;
   while (true) {
     switch (reader.next(record)) {
-      case RecordReader::Step::kRecord: last = record.offset; continue;
+      case RecordReader::Step::kRecord:
+        if (record.offset >= next_base_offset) return last;
+        last = record.offset;
+        continue;
       case RecordReader::Step::kEnd: return last;
       case RecordReader::Step::kCorrupt: break;
     }

@@ -81,6 +81,10 @@ struct PartitionLog::Reading {
   const std::vector<SegmentEntry>& live() const { return snapshot->live(); }
   bool is_active(std::size_t index) const { return snapshot->is_active(index); }
   std::size_t floor(Offset offset) const { return snapshot->floor(offset); }
+  // Where the segment's share of the offsets ends: what it holds beyond is not looked at.
+  Offset next_base_offset(std::size_t index) const {
+    return is_active(index) ? kNoNextSegment : live()[index + 1].base_offset;
+  }
 };
 
 // What a lookup came upon: the first batch with last_offset >= target, or damage in its place.
@@ -91,6 +95,7 @@ struct PartitionLog::Hit {
   Damage damage;                             // kDamaged; `next` is always there
   BatchPlace place;                          // of either
   std::string file;                          // kDamaged: the segment's name
+  Offset next_base_offset = kNoNextSegment;  // above it another segment's batches count
 };
 
 // A segment vanished or shrank under the call: it begins again, on a fresh listing.

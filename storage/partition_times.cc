@@ -148,13 +148,14 @@ Result<std::optional<Offset>> PartitionLog::first_at_time(const Reading& reading
                                                           std::optional<BatchPlace>& place) const {
   ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[index]));
   ASSIGN_OR_RETURN(const Position limit, search_limit(reading, index, *segment));
+  const Offset next_base_offset = reading.next_base_offset(index);
   while (true) {
     auto found = segment->find_batch_by_time(target, from, limit);
     if (!found) {
       if (found.error().code == Errc::kNotFound) return std::optional<Offset>();
       return fail(std::move(found.error()));
     }
-    auto batch = read_through_cache(*segment, *found);
+    auto batch = read_through_cache(*segment, *found, next_base_offset);
     if (!batch && batch.error().code != Errc::kCorrupt && batch.error().code != Errc::kTooLarge &&
         batch.error().code != Errc::kUnsupported) {
       return fail(std::move(batch.error()));
@@ -163,17 +164,19 @@ Result<std::optional<Offset>> PartitionLog::first_at_time(const Reading& reading
       RecordReader reader = (*batch)->batch()->records();
       Record record;
       while (reader.next(record) == RecordReader::Step::kRecord) {
+        if (record.offset >= next_base_offset) return std::optional<Offset>();
         if (record.offset < from || record.timestamp < target) continue;
         place = std::move(*found);
         return std::optional(record.offset);
       }
     }
     from = found->header.next_offset();
+    if (from >= next_base_offset) return std::optional<Offset>();
   }
 }
 
 Result<std::shared_ptr<const CachedBatch>> PartitionLog::read_through_cache(
-    const Segment& segment, const BatchPlace& place) const {
+    const Segment& segment, const BatchPlace& place, Offset next_base_offset) const {
   const auto known = shared_.batches->find(owner_, place.header.last_offset);
   if (known && known->place().position == place.position &&
       known->place().segment_base_offset == place.segment_base_offset) {
@@ -182,7 +185,7 @@ Result<std::shared_ptr<const CachedBatch>> PartitionLog::read_through_cache(
   const std::uint64_t forgets = shared_.batches->forgets();
   ASSIGN_OR_RETURN(auto batch, segment.read_batch(place, shared_.options.limits));
   auto cached = std::make_shared<const CachedBatch>(place, std::move(batch));
-  shared_.batches->insert(owner_, cached, forgets);
+  if (cached->last_offset() < next_base_offset) shared_.batches->insert(owner_, cached, forgets);
   return std::shared_ptr<const CachedBatch>(std::move(cached));
 }
 

@@ -82,6 +82,23 @@ Result<BatchPlace> Segment::find_batch(Offset target, Position valid_end) const 
                                   found.damage.what);
 }
 
+Result<Position> Segment::end_below(Offset offset, Position valid_end) const {
+  ASSIGN_OR_RETURN(const BatchSearch found, search(offset, valid_end, DecodeLimits{}));
+  switch (found.outcome) {
+    case BatchSearch::Outcome::kPastEnd: break;
+    case BatchSearch::Outcome::kFound: {
+      const BatchHeader& header = found.place.header;
+      // Of a legacy wrapper the header tells the last offset only.
+      const bool begins_below = header.base_offset < offset || !header.is_v2();
+      return begins_below ? found.place.position + header.size_bytes : found.place.position;
+    }
+    case BatchSearch::Outcome::kDamaged:
+      if (found.damage.first >= offset) return found.damage.position;
+      break;
+  }
+  return valid_end;
+}
+
 Result<std::shared_ptr<const DecodedBatch>> Segment::read_batch(const BatchPlace& place,
                                                                 const DecodeLimits& limits) const {
   LogWindow window(*log_, place.position + place.header.size_bytes);

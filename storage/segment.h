@@ -83,6 +83,8 @@ class Segment {
   // The same for those who only want the place. kNotFound: none (the caller goes on in the next
   // segment). kCorrupt: damage lies where the batch would have to be.
   Result<BatchPlace> find_batch(Offset target, Position valid_end) const;
+  // Where the batches end that may hold an offset below `offset`: valid_end, if all do.
+  Result<Position> end_below(Offset offset, Position valid_end) const;
   // The first batch with max_timestamp >= target and last_offset >= from, by its header alone: no
   // CRC was looked at yet. kNotFound: none.
   Result<BatchPlace> find_batch_by_time(TimestampMs target, Offset from, Position valid_end) const;

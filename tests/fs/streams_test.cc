@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fs/offset_cursor.h"
+#include "fs/segment_damage.h"
 #include "storage/segment_files.h"
 #include "tests/fs/one_partition.h"
 #include "tests/support/log_builder.h"
@@ -378,6 +380,170 @@ TEST_F(StreamsTest, BatchesGoodByTheirCrcButNotInsideAreDamageToo) {
   const auto problems = one_->source->problems().list();
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_THAT(problems[0].what, HasSubstr("go on from offset 2"));
+}
+
+// A base offset is in no CRC: a stream of it must not skip, double or rename records in silence.
+TEST_F(StreamsTest, ABaseOffsetThatLiesEndsEveryStreamBeforeIt) {
+  // By byte and bit: far up, a little up, down, below zero, and beyond what a segment can hold.
+  for (const auto& [byte, mask] :
+       {std::pair{7, 0x08}, {7, 0x01}, {7, 0x02}, {6, 0x01}, {0, 0x80}, {3, 0x01}, {4, 0x40}}) {
+    SCOPED_TRACE(std::to_string(byte) + "^" + std::to_string(mask));
+    streams_.reset();
+    TempDir temp;
+    LogBuilder builder(temp / "orders-3");
+    builder.batch({"a", "b"}).batch({"c", "d", "e"}).batch({"f", "g"}).batch({"h"});
+    const std::int64_t second = builder.positions()[1];
+    builder.flip_byte(second + byte, mask).roll().batch({"i"}).build();
+    open_log(builder.dir());
+    const auto expect_end = [&](const StreamFile& file, const std::string& before) {
+      std::optional<Errc> error;
+      EXPECT_EQ(read_all(file, 3, &error), before);
+      EXPECT_EQ(error, Errc::kCorrupt);
+    };
+    expect_end(*open_segment(0), "a\nb\n");
+    for (const std::int64_t limit : {64 << 20, 0}) {
+      streams_.reset();
+      options_.measured_range_bytes = limit;
+      expect_end(*open_range(offsets(0, 100)), "a\nb\n");
+      expect_end(*open_range(offsets(1, 100)), "b\n");
+      expect_end(*open_range(offsets(1, 6)), "b\n");
+      expect_end(*open_range(offsets(3, 100)), "");
+      EXPECT_EQ(read_all(*open_range(offsets(5, 100)), 3), "f\ng\nh\ni\n");
+      EXPECT_EQ(read_all(*open_range(offsets(0, 2)), 3), "a\nb\n");
+    }
+    const auto problems = one_->source->problems().list();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].position, second);
+    EXPECT_THAT(problems[0].what,
+                testing::AllOf(HasSubstr("expected"), HasSubstr("go on from offset 5")));
+    // The tables show the file as it lies.
+    const auto table = open_segment(0, node_of(NodeKind::kSegmentBatches, Form::kRaw));
+    const std::string lines = read_all(*table, 70);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 4);
+    EXPECT_EQ(static_cast<std::size_t>(*table->size_bytes()), lines.size());
+    EXPECT_THAT(lines, testing::Not(HasSubstr("\"crc_valid\":false")));
+    const auto damage = damage_lines(*one_->view, segment(0), {});
+    ASSERT_TRUE(damage);
+    EXPECT_EQ(std::count(damage->begin(), damage->end(), '\n'), 1);
+    EXPECT_THAT(*damage, HasSubstr("\"position\":" + std::to_string(second) + ","));
+  }
+}
+
+TEST_F(StreamsTest, ABaseOffsetThatLiesIsFoundOutInTheMiddleOfALongStream) {
+  LogBuilder builder(dir_);
+  builder.fill(2000, 3, 200);
+  builder.flip_byte(builder.positions()[1500] + 7, 0x04).roll().batch({"end"}).build();
+  open_log(dir_);
+  std::size_t good_bytes = 0;
+  for (const std::int64_t limit : {64 << 20, 0}) {
+    streams_.reset();
+    options_.measured_range_bytes = limit;
+    for (const std::size_t block : {1000, 128 << 10, 4 << 20}) {
+      std::optional<Errc> error;
+      const std::string all = read_all(*open_range(offsets(0, 100000)), block, &error);
+      EXPECT_EQ(error, Errc::kCorrupt);
+      EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 4500);
+      EXPECT_TRUE(good_bytes == 0 || all.size() == good_bytes);
+      good_bytes = all.size();
+    }
+  }
+}
+
+// Segments of values "a0" "a1" .. and "b6" "b7" .., in batches of `records`.
+class OverlapTest : public StreamsTest {
+ protected:
+  void build(const char* name, std::int64_t from, std::int64_t to, int records) {
+    TempDir aside;
+    LogBuilder builder(aside / "orders-3");
+    builder.offset(from);
+    while (builder.next_offset() < to) {
+      std::vector<TestRecord> batch;
+      for (int i = 0; i < records; ++i)
+        batch.emplace_back(name + std::to_string(builder.next_offset() + i));
+      builder.batch(batch);
+    }
+    builder.build();
+    for (const std::string extension : {".log", ".index"}) {
+      temp_.write("orders-3/" + storage::segment_base_name(Offset{from}) + extension,
+                  tests::read_file(builder.path(extension)));
+    }
+  }
+  static std::string lines(const char* name, int from, int to) {
+    std::string text;
+    for (int i = from; i < to; ++i) text += name + std::to_string(i) + "\n";
+    return text;
+  }
+  std::string at(std::int64_t offset) {
+    const auto found = one_->view->log->find(Offset{offset});
+    EXPECT_TRUE(found);
+    if (!found || found->outcome != storage::RecordLookup::Outcome::kPresent) return "nothing";
+    return std::string(*found->record.value);
+  }
+};
+
+// A search by offset comes to the segment with the greatest base offset at or below it, as in
+// Kafka: so the records before come from the one, those behind from the other, each once.
+TEST_F(OverlapTest, OfSegmentsThatOverlapEachRecordComesOnceAndIsTheOneALookupFinds) {
+  for (const int records : {1, 2, 4}) {  // 4: a batch reaches over the border
+    SCOPED_TRACE(records);
+    streams_.reset();
+    build("a", 0, 12, records);
+    build("b", 6, 16, 2);
+    open_log(dir_);
+    const std::string all = lines("a", 0, 6) + lines("b", 6, 16);
+    for (const std::int64_t limit : {64 << 20, 0}) {
+      streams_.reset();
+      options_.measured_range_bytes = limit;
+      EXPECT_EQ(read_all(*open_range(offsets(0, 100)), 7), all);
+      EXPECT_EQ(read_all(*open_range(offsets(2, 5)), 7), lines("a", 2, 5));
+      EXPECT_EQ(read_all(*open_range(offsets(5, 9)), 7), "a5\n" + lines("b", 6, 9));
+      EXPECT_EQ(read_all(*open_range(offsets(7, 9)), 7), lines("b", 7, 9));
+    }
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(at(i), (i < 6 ? "a" : "b") + std::to_string(i));
+    for (int i = 15; i >= 0; --i) EXPECT_EQ(one_->view->log->seek(Offset{i}).value(), Offset{i});
+    OffsetCursor cursor(one_->view->log, false);
+    std::string listed;
+    for (Offset next{0};;) {
+      const auto batch = cursor.at_or_after(next);
+      ASSERT_TRUE(batch);
+      if (*batch == nullptr) break;
+      for (Offset o = (*batch)->header.base_offset; o <= (*batch)->header.last_offset; o = o + 1) {
+        if (o >= next) listed += std::to_string(o.value) + " ";
+      }
+      next = (*batch)->header.next_offset();
+    }
+    EXPECT_EQ(listed, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 ");
+    EXPECT_EQ(read_all(*open_segment(0)), lines("a", 0, 12));  // the file as it lies
+    const auto problems = one_->source->problems().list();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_THAT(problems[0].what, HasSubstr("expected them to end below the next segment's"));
+  }
+}
+
+TEST_F(OverlapTest, AGapBeforeTheBorderIsFilledFromNowhereElse) {
+  {
+    TempDir aside;
+    LogBuilder builder(aside / "orders-3");
+    builder.batch({"a0", "a1"}).offset(8).batch({"a8", "a9"}).build();
+    temp_.write("orders-3/00000000000000000000.log", builder.log());
+  }
+  build("b", 6, 7, 1);
+  open_log(dir_);
+  const storage::PartitionLog& log = *one_->view->log;
+  EXPECT_EQ(log.seek(Offset{3}).value(), Offset{6});
+  EXPECT_EQ(log.find(Offset{3})->next, Offset{6});
+  EXPECT_EQ(at(8), "nothing");
+  EXPECT_EQ(log.last_record().value(), Offset{6});
+  EXPECT_EQ(read_all(*open_range(offsets(0, 100))), "a0\na1\nb6\n");
+}
+
+TEST_F(OverlapTest, AnEmptyLastSegmentEndsTheLogAllTheSame) {
+  build("a", 0, 12, 4);
+  temp_.write("orders-3/" + storage::segment_base_name(Offset{6}) + ".log", "");
+  open_log(dir_);
+  EXPECT_EQ(one_->view->log->offsets()->log_end_offset, Offset{6});
+  EXPECT_EQ(one_->view->log->last_record().value(), Offset{5});
+  EXPECT_EQ(read_all(*open_range(offsets(0, 100))), lines("a", 0, 6));
 }
 
 TEST_F(StreamsTest, EmptySegmentIsAnEmptyStream) {
