@@ -1,5 +1,7 @@
 #include "fs/attributes.h"
 
+#include <algorithm>
+
 namespace offsetfs::fs {
 namespace {
 
@@ -26,6 +28,14 @@ Access file_access(const storage::FileInfo& source) {
 
 Access directory_access(const storage::FileInfo& source) {
   return {static_cast<mode_t>(source.mode & 0555), source.uid, source.gid};
+}
+
+bool may_read(const User& user, const Access& access) {
+  if (user.uid == 0) return true;
+  if (user.uid == access.uid) return (access.mode & 0400) != 0;
+  const bool in_group = user.gid == access.gid || std::find(user.groups.begin(), user.groups.end(),
+                                                            access.gid) != user.groups.end();
+  return (access.mode & (in_group ? 0040 : 0004)) != 0;
 }
 
 Access narrowest(const Access& a, const Access& b) {

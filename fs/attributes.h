@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -24,6 +25,14 @@ struct Access {
 
 Access file_access(const storage::FileInfo& source);       // r--: of a regular file
 Access directory_access(const storage::FileInfo& source);  // r-x: of a directory
+// Whether the kernel would let a user read what has `access`. `groups`: his supplementary ones.
+struct User {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+};
+bool may_read(const User& user, const Access& access);
+
 // What lets in nobody whom one of the two keeps out.
 Access narrowest(const Access& a, const Access& b);
 

@@ -32,6 +32,7 @@ struct FileSystem::Parts {
         LogSink sink)
       : log(std::move(sink)),
         show_control(options.show_control),
+        checks_modes(options.default_permissions),
         space(source->dirs()),
         tree(std::move(source), options, stats, log),
         nodes(tree.root()) {}
@@ -71,6 +72,7 @@ struct FileSystem::Parts {
 
   const LogSink log;
   const bool show_control;
+  const bool checks_modes;
   Stats stats;
   SourceSpace space;
   Tree tree;
@@ -97,7 +99,8 @@ Result<FileSystem::Entry> FileSystem::lookup(std::uint64_t parent, std::string_v
   if (!facts) return parts_->failed(std::move(facts.error()));
   const std::uint64_t ino = parts_->nodes.remember(*child.node);
   Entry entry{ino, to_attributes(ino, *facts), facts->entry_timeout};
-  if (facts->content != nullptr) parts_->recent.put(ino, std::move(facts->content));
+  if (facts->content != nullptr && !facts->told_to)
+    parts_->recent.put(ino, std::move(facts->content));
   return entry;
 }
 
@@ -123,7 +126,7 @@ Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) 
   return parts_->failure(std::move(facts.error()));
 }
 
-Result<std::string> FileSystem::readlink(std::uint64_t ino) {
+Result<std::string> FileSystem::readlink(std::uint64_t ino, const Who& who) {
   parts_->stats.add(Counter::kReadlinks);
   if (const auto recent = parts_->recent.take(ino)) return std::string(recent->bytes());
   const auto node = parts_->node(ino);
@@ -131,6 +134,8 @@ Result<std::string> FileSystem::readlink(std::uint64_t ino) {
   auto facts = parts_->tree.facts(*node);
   if (!facts) return parts_->failure(std::move(facts.error()));
   if (facts->type != S_IFLNK) return storage::fail(Errc::kInvalid, "no link");
+  if (parts_->checks_modes && facts->told_to && !may_read(who(), *facts->told_to))
+    return storage::fail_errno(EACCES, "a link to what may not be read");
   return std::string(facts->content->bytes());
 }
 

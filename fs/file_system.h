@@ -81,7 +81,10 @@ class FileSystem {
   void forget(std::uint64_t ino, std::uint64_t lookups);
   // `file`: the open file that is asked about, if it is one (may be null).
   storage::Result<Attributes> getattr(std::uint64_t ino, const OpenFile* file = nullptr);
-  storage::Result<std::string> readlink(std::uint64_t ino);
+  // kIo with EACCES if the target tells of a log that `who` asks may not read: only where the
+  // kernel checks modes (FileSystemOptions::default_permissions).
+  using Who = std::function<User()>;
+  storage::Result<std::string> readlink(std::uint64_t ino, const Who& who);
 
   // True if open() would scan: then use open_slowly(), which does it in a thread of the file
   // system's own. Several opens of one file wait for one scan.

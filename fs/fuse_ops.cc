@@ -51,9 +51,24 @@ void on_getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info) {
   });
 }
 
+// Whose supplementary groups can't be had is taken to have none.
+User user_of(fuse_req_t req) {
+  const fuse_ctx* context = fuse_req_ctx(req);
+  User user{context->uid, context->gid, {}};
+  user.groups.resize(64);
+  int count = fuse_req_getgroups(req, static_cast<int>(user.groups.size()), user.groups.data());
+  if (count > static_cast<int>(user.groups.size())) {
+    user.groups.resize(static_cast<std::size_t>(count));
+    const int again = fuse_req_getgroups(req, count, user.groups.data());
+    count = std::min(count, again);
+  }
+  user.groups.resize(static_cast<std::size_t>(std::max(count, 0)));
+  return user;
+}
+
 void on_readlink(fuse_req_t req, fuse_ino_t ino) {
   answer(req, [&](FileSystem& file_system) {
-    const auto target = file_system.readlink(ino);
+    const auto target = file_system.readlink(ino, [req] { return user_of(req); });
     if (!target) return reply_error(req, target.error());
     fuse_reply_readlink(req, target->c_str());
   });

@@ -45,8 +45,11 @@ Result<NodeFacts> record_link(const PartitionView& view, const char* to_offsets,
   record.form = form;
   record.number = (*offset)->value;
   ASSIGN_OR_RETURN(const SegmentEntry segment, segment_of(view, **offset));
-  return link_to(view, to_offsets + print_name(record),
-                 view.access.mtime_of_segment(segment.base_offset));
+  NodeFacts facts = link_to(view, to_offsets + print_name(record),
+                            view.access.mtime_of_segment(segment.base_offset));
+  const Access log = view.access.of_segment(segment.base_offset);
+  if (log.mode != 0444) facts.told_to = log;
+  return facts;
 }
 
 Result<std::optional<Offset>> offset_at(const PartitionView& view, const std::string& text,

@@ -20,6 +20,8 @@ struct FileSystemOptions {
   std::optional<storage::TimestampMs> now;
   // What one batch may decompress to. The source's PartitionLogs must be told the same.
   std::int64_t decompressed_limit_bytes = 256LL << 20;
+  // The kernel checks modes (`default_permissions`): then link targets are told accordingly.
+  bool default_permissions = false;
   // Requests answered at once by the FUSE loop. Opens that scan have threads of their own.
   int threads = 10;
   // Where settings come from, as far as the command line says: topic settings by hand, a

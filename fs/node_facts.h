@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -25,6 +26,9 @@ struct NodeFacts {
   // What was made or read to know the size: the content, of a link its target. Null where the size
   // is known without.
   std::shared_ptr<const Content> content;
+  // Of a link whose target tells of a log that not everybody may read: who may. The kernel never
+  // asks for a link's own mode.
+  std::optional<Access> told_to;
 };
 
 inline constexpr mode_t kLinkMode = 0777;

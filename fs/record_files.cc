@@ -36,9 +36,7 @@ timespec mtime_of(const PartitionView& view, const storage::Record& record,
                   const storage::BatchHeader& header, Offset segment_base_offset) {
   if (record.timestamp != storage::kNoTimestamp) return to_timespec(record.timestamp);
   if (header.max_timestamp != storage::kNoTimestamp) return to_timespec(header.max_timestamp);
-  const auto log_file =
-      view.access.segment_file({segment_base_offset, storage::SegmentFile::kLog, {}});
-  return ns_to_timespec(log_file ? log_file->mtime_ns : 0);
+  return view.access.mtime_of_segment(segment_base_offset);
 }
 
 // Below the high watermark nothing is ever replaced, and the kernel may keep it.

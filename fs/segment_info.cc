@@ -25,18 +25,25 @@ std::string time_or_null(TimestampMs time) {
   return time == storage::kNoTimestamp ? "null" : json_string(print_time(time));
 }
 
+// One that waits to be renamed is live all the same.
+bool is_live(const PartitionView& view, const SegmentEntry& entry) {
+  const auto segments = view.log->segments();
+  return std::find(segments->begin(), segments->end(), entry) != segments->end();
+}
+
 std::string state_of(const PartitionView& view, const SegmentEntry& entry) {
+  if (is_live(view, entry)) return view.is_active(entry) ? "active" : "sealed";
   switch (entry.suffix) {
     case SegmentSuffix::kDeleted: return "deleted";
     case SegmentSuffix::kCleaned: return "cleaned";
     case SegmentSuffix::kSwap: return "swap";
     case SegmentSuffix::kNone: break;
   }
-  return view.is_active(entry) ? "active" : "sealed";
+  return "sealed";
 }
 
 std::optional<SegmentEntry> next_segment(const PartitionView& view, const SegmentEntry& entry) {
-  if (entry.suffix != SegmentSuffix::kNone) return std::nullopt;
+  if (!is_live(view, entry)) return std::nullopt;
   const auto segments = view.log->segments();
   const auto next = std::upper_bound(
       segments->begin(), segments->end(), entry.base_offset,
@@ -120,9 +127,10 @@ std::string file_sizes(const PartitionView& view, const SegmentEntry& entry) {
   for (const SegmentFile kind :
        {SegmentFile::kLog, SegmentFile::kOffsetIndex, SegmentFile::kTimeIndex,
         SegmentFile::kTransactionIndex, SegmentFile::kProducerSnapshot}) {
-    const storage::SegmentFileName name{entry.base_offset, kind, entry.suffix};
-    const auto facts = view.access.segment_file(name);
-    if (facts) files.number(storage::segment_file_name(name), facts->size_bytes);
+    const auto facts = view.access.segment_file(entry, kind);
+    if (!facts) continue;
+    files.number(storage::segment_file_name({entry.base_offset, kind, entry.suffix_of(kind)}),
+                 facts->size_bytes);
   }
   return files.take();
 }

@@ -31,21 +31,19 @@ void append(std::string& text, std::int64_t number, char end) {
 // Null where there is no such file.
 Result<std::unique_ptr<storage::File>> open_beside(const PartitionView& view,
                                                    const SegmentEntry& entry, SegmentFile kind) {
-  const std::string name = storage::segment_file_name({entry.base_offset, kind, entry.suffix});
-  auto file = view.log->dir()->open_file(view.log->below(name));
-  if (!file && file.error().code == Errc::kNotFound) return std::unique_ptr<storage::File>();
-  return file;
+  return view.log->open_beside(
+      storage::segment_file_name({entry.base_offset, kind, entry.suffix_of(kind)}));
 }
 
 // Empty where there is no such file.
 Result<std::vector<storage::ProducerSnapshotEntry>> producer_snapshot(const PartitionView& view,
                                                                       const SegmentEntry& entry) {
-  const std::string below = view.log->below(storage::segment_file_name(
-      {entry.base_offset, SegmentFile::kProducerSnapshot, entry.suffix}));
-  const auto bytes = view.log->dir()->read_whole(below, kMostSnapshotBytes);
-  if (bytes) return storage::parse_producer_snapshot(*bytes, view.log->dir()->name_of(below));
-  if (bytes.error().code == Errc::kNotFound) return std::vector<storage::ProducerSnapshotEntry>();
-  return storage::fail(bytes.error());
+  constexpr SegmentFile kKind = SegmentFile::kProducerSnapshot;
+  const std::string name =
+      storage::segment_file_name({entry.base_offset, kKind, entry.suffix_of(kKind)});
+  ASSIGN_OR_RETURN(const auto bytes, view.log->read_beside(name, kMostSnapshotBytes));
+  if (!bytes) return std::vector<storage::ProducerSnapshotEntry>();
+  return storage::parse_producer_snapshot(*bytes, view.log->dir()->name_of(view.log->below(name)));
 }
 
 }  // namespace

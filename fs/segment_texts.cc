@@ -49,12 +49,11 @@ std::int64_t text_bound(NodeKind kind, std::int64_t source_bytes) {
 
 // No more than who may read the records, whatever the index's own mode.
 SourceFacts facts_of(const PartitionView& view, const SegmentEntry& entry, NodeKind kind) {
-  const SegmentFileName log{entry.base_offset, SegmentFile::kLog, entry.suffix};
-  const auto log_facts = view.access.segment_file(log);
+  const auto log_facts = view.access.segment_file(entry, SegmentFile::kLog);
   SourceFacts facts{view.access.of_directory_content(), 0, 0};
   if (log_facts) facts = *log_facts;
   if (source_of(kind) == SegmentFile::kLog) return facts;
-  const auto own = view.access.segment_file({entry.base_offset, source_of(kind), entry.suffix});
+  const auto own = view.access.segment_file(entry, source_of(kind));
   facts.size_bytes = 0;
   if (!own) return facts;
   return {narrowest(facts.access, own->access), own->mtime_ns, own->size_bytes};
@@ -70,7 +69,8 @@ Result<SegmentEntry> segment_entry(const PartitionView& view, const Node& node) 
       suffix == SegmentSuffix::kNone ? view.log->segments() : view.log->set_aside();
   const auto found =
       std::find_if(segments->begin(), segments->end(), [&](const SegmentEntry& entry) {
-        return entry.base_offset.value == node.number && entry.suffix == suffix;
+        return entry.base_offset.value == node.number &&
+               (suffix == SegmentSuffix::kNone || entry.suffix == suffix);
       });
   if (found == segments->end()) return storage::fail(Errc::kNotFound, "no such segment");
   return *found;

@@ -27,12 +27,14 @@ Segments::const_iterator first_from(const Segments& segments, std::int64_t cooki
       [](const SegmentEntry& entry, Offset wanted) { return entry.base_offset < wanted; });
 }
 
-Node segment_node(const PartitionView& view, const SegmentEntry& entry) {
+// A live segment is called by its base offset alone, even one that waits to be renamed from .swap.
+Node segment_node(const PartitionView& view, const SegmentEntry& entry,
+                  storage::SegmentSuffix suffix) {
   Node node;
   node.kind = NodeKind::kSegment;
   node.partition = view.id;
   node.number = entry.base_offset.value;
-  node.suffix = static_cast<std::uint8_t>(entry.suffix);
+  node.suffix = static_cast<std::uint8_t>(suffix);
   return node;
 }
 
@@ -65,14 +67,14 @@ Result<void> SegmentsListing::list(std::int64_t cookie, bool, const ListedNameSi
   if (cookie < kAsideCookie) {
     const auto segments = view_->log->segments();
     for (auto entry = first_from(*segments, cookie); entry != segments->end(); ++entry) {
-      const Node node = segment_node(*view_, *entry);
+      const Node node = segment_node(*view_, *entry, storage::SegmentSuffix::kNone);
       if (!give(node, S_IFDIR, entry->base_offset.value + 1, sink)) return {};
     }
     cookie = kAsideCookie;
   }
   const auto aside = view_->log->set_aside();
   for (auto i = static_cast<std::size_t>(cookie - kAsideCookie); i < aside->size(); ++i) {
-    const Node node = segment_node(*view_, (*aside)[i]);
+    const Node node = segment_node(*view_, (*aside)[i], (*aside)[i].suffix);
     const auto next = kAsideCookie + static_cast<std::int64_t>(i) + 1;
     if (!give(node, S_IFDIR, next, sink)) return {};
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -20,14 +21,16 @@ using storage::SourceDir;
 
 constexpr mode_t kGroupBits = 0070;
 
+constexpr const char* kAcl = "system.posix_acl_access";
+
 // True also where it can't be told: then the group loses what it may have had.
-bool has_acl(const std::string& path) {
-  if (::lgetxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) >= 0) return true;
+bool is_acl(ssize_t size) {
+  if (size >= 0) return true;
   return errno != ENODATA && errno != ENOTSUP;
 }
 
 void drop_group_if_acl(const std::string& path, Access& access) {
-  if ((access.mode & kGroupBits) != 0 && has_acl(path))
+  if ((access.mode & kGroupBits) != 0 && is_acl(::lgetxattr(path.c_str(), kAcl, nullptr, 0)))
     access.mode = static_cast<mode_t>(access.mode & ~kGroupBits);
 }
 
@@ -50,20 +53,21 @@ void restrict_to_searchers(const struct stat& above, Access& access) {
   if (!owner_passes) access.mode &= ~mode_t{0700};
 }
 
-Access access_through_ancestors(const SourceDir& dir) {
-  const auto facts = source_facts(dir, "");
-  if (!facts) return {0, 0, 0};
-  Access access = facts->access;
-  std::string path = dir.real_path();
+// The directories above `path`, the nearest first; fewer where one can't be had.
+std::vector<storage::UniqueFd> open_above(std::string path) {
+  std::vector<storage::UniqueFd> above;
   while (path.size() > 1) {
     path.resize(std::max<std::size_t>(path.rfind('/'), 1));
-    struct stat above {};
-    if (::stat(path.c_str(), &above) != 0) above.st_mode = 0;
-    if (above.st_mode != 0 && (above.st_mode & kGroupBits) != 0 && has_acl(path))
-      above.st_mode &= ~kGroupBits;
-    restrict_to_searchers(above, access);
+    storage::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) break;
+    above.push_back(std::move(fd));
   }
-  return access;
+  return above;
+}
+
+// An O_PATH descriptor's attributes are had through /proc alone.
+bool has_acl(int fd) {
+  return is_acl(::getxattr(("/proc/self/fd/" + std::to_string(fd)).c_str(), kAcl, nullptr, 0));
 }
 
 }  // namespace
@@ -76,10 +80,34 @@ Result<SourceFacts> source_facts(const SourceDir& dir, const std::string& below)
   return facts;
 }
 
-Access root_access(const std::vector<std::shared_ptr<const SourceDir>>& dirs) {
-  if (dirs.empty()) return {0, 0, 0};
-  Access access = access_through_ancestors(*dirs.front());
-  for (const auto& dir : dirs) access = narrowest(access, access_through_ancestors(*dir));
+RootAccess::RootAccess(const Dirs& dirs) {
+  for (const auto& dir : dirs) {
+    Source source{dir, open_above(dir->real_path())};
+    const std::string& path = dir->real_path();
+    const auto depth = path.size() > 1 ? std::count(path.begin(), path.end(), '/') : 0;
+    source.reached = static_cast<std::size_t>(depth) == source.above.size();
+    sources_.push_back(std::move(source));
+  }
+}
+
+Access RootAccess::of_source(const Source& source) {
+  const auto facts = source_facts(*source.dir, "");
+  if (!facts || !source.reached) return {0, 0, 0};
+  Access access = facts->access;
+  for (const storage::UniqueFd& fd : source.above) {
+    struct stat above {};
+    if (::fstat(fd.get(), &above) != 0) above.st_mode = 0;
+    if ((above.st_mode & kGroupBits) != 0 && has_acl(fd.get())) above.st_mode &= ~kGroupBits;
+    restrict_to_searchers(above, access);
+  }
+  return access;
+}
+
+Access RootAccess::now() const {
+  if (sources_.empty()) return {0, 0, 0};
+  Access access = of_source(sources_.front());
+  for (std::size_t i = 1; i < sources_.size(); ++i)
+    access = narrowest(access, of_source(sources_[i]));
   return access;
 }
 
@@ -93,8 +121,21 @@ Result<SourceFacts> SourceAccess::file(const std::string& name) const {
   return source_facts(*log_->dir(), log_->below(name));
 }
 
-Result<SourceFacts> SourceAccess::segment_file(const storage::SegmentFileName& name) const {
-  return file(storage::segment_file_name(name));
+Result<SourceFacts> SourceAccess::segment_file(const SegmentEntry& entry, SegmentFile kind) const {
+  return file(storage::segment_file_name({entry.base_offset, kind, entry.suffix_of(kind)}));
+}
+
+// Of the live segment; by its plain name if that is gone.
+Result<SourceFacts> SourceAccess::log_of(Offset base_offset) const {
+  const auto segments = log_->segments();
+  const auto found = std::lower_bound(
+      segments->begin(), segments->end(), base_offset,
+      [](const SegmentEntry& entry, Offset offset) { return entry.base_offset < offset; });
+  if (found != segments->end() && found->base_offset == base_offset)
+    return segment_file(*found, SegmentFile::kLog);
+  SegmentEntry gone;
+  gone.base_offset = base_offset;
+  return segment_file(gone, SegmentFile::kLog);
 }
 
 timespec SourceAccess::mtime_of_directory() const {
@@ -109,7 +150,7 @@ Access SourceAccess::of_directory_content() const {
 }
 
 timespec SourceAccess::mtime_of_segment(Offset base_offset) const {
-  const auto facts = segment_file({base_offset, SegmentFile::kLog, {}});
+  const auto facts = log_of(base_offset);
   return ns_to_timespec(facts ? facts->mtime_ns : 0);
 }
 
@@ -120,7 +161,7 @@ Access SourceAccess::of_segment(Offset base_offset) const {
     const auto found = segments_.find(base_offset);
     if (found != segments_.end() && now_ms < found->second.until_ms) return found->second.access;
   }
-  const auto facts = segment_file({base_offset, SegmentFile::kLog, {}});
+  const auto facts = log_of(base_offset);
   const Access access = facts ? facts->access : of_directory_content();
   const storage::MutexLock lock(mutex_);
   if (segments_.size() >= kMostRemembered) segments_.clear();
@@ -149,6 +190,12 @@ Access SourceAccess::of_range(Offset from, Offset to) const {
   }
   const storage::MutexLock lock(mutex_);
   return narrower_ && count > looks ? narrowest(access, *narrower_) : access;
+}
+
+Access SourceAccess::of_names() const {
+  Access access = of_range({0}, {INT64_MAX});
+  access.mode |= (access.mode & 0444) >> 2;
+  return access;
 }
 
 Result<void> SourceAccess::admits(const Access& granted, Offset base_offset) const {

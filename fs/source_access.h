@@ -13,6 +13,8 @@
 #include "storage/partition_log.h"
 #include "storage/result.h"
 #include "storage/segment_files.h"
+#include "storage/segment_list.h"
+#include "storage/unique_fd.h"
 #include "storage/units.h"
 
 namespace offsetfs::fs {
@@ -28,8 +30,28 @@ struct SourceFacts {
 storage::Result<SourceFacts> source_facts(const storage::SourceDir& dir, const std::string& below);
 
 // Who may enter the mount: whoever may list each of the sources and, class by class, search all
-// directories above them. So one directory of mode 0700 there keeps out the same people here.
-Access root_access(const std::vector<std::shared_ptr<const storage::SourceDir>>& dirs);
+// directories above them. So one directory of mode 0700 there keeps out the same people here, and
+// from the moment on that it is given that mode. Any thread.
+class RootAccess {
+ public:
+  using Dirs = std::vector<std::shared_ptr<const storage::SourceDir>>;
+
+  // Holds the directories above open: the mount may come to lie over one of them, and to ask for it
+  // by its path would then be to ask ourselves. So this must be made before the mount.
+  explicit RootAccess(const Dirs& dirs);
+
+  Access now() const;
+
+ private:
+  struct Source {
+    std::shared_ptr<const storage::SourceDir> dir;
+    std::vector<storage::UniqueFd> above;
+    bool reached = true;  // all of them could be opened
+  };
+  static Access of_source(const Source& source);
+
+  std::vector<Source> sources_;
+};
 
 // The facts of the files of one partition. Modes and owners of its segments are remembered for
 // kKeepMs, since every lookup of a record wants them. Any thread.
@@ -45,7 +67,9 @@ class SourceAccess {
   Access of_directory_content() const;
   // A file of the partition's directory, by its name there.
   storage::Result<SourceFacts> file(const std::string& name) const;
-  storage::Result<SourceFacts> segment_file(const storage::SegmentFileName& name) const;
+  // A file of a segment, under the suffix that it bears.
+  storage::Result<SourceFacts> segment_file(const storage::SegmentEntry& entry,
+                                            storage::SegmentFile kind) const;
 
   // Of the live segment's `.log`. A segment that was deleted while its records are still being read
   // is as its directory: that is no wider than what it was listed with.
@@ -55,6 +79,9 @@ class SourceAccess {
   // are many, only some of them are looked at, since that takes a look at each file; then admits()
   // must be asked for each segment before it is shown.
   Access of_range(storage::Offset from, storage::Offset to) const;
+  // Of a directory whose names tell of the records of all segments: whoever may read them all may
+  // list and search it.
+  Access of_names() const;
   // kIo with EACCES if the segment is not for all who were let in by `granted`. From then on
   // of_range() knows.
   storage::Result<void> admits(const Access& granted, storage::Offset base_offset) const;
@@ -64,6 +91,8 @@ class SourceAccess {
     Access access;
     std::int64_t until_ms = 0;
   };
+  storage::Result<SourceFacts> log_of(storage::Offset base_offset) const;
+
   static constexpr std::size_t kMostRemembered = 1U << 17;
   static constexpr std::size_t kLookedAt = 32;  // of the segments of a range
 

@@ -28,21 +28,13 @@ constexpr std::int64_t kUnknownTableBytes = 4096;
 std::string line(std::int64_t value) { return std::to_string(value) + "\n"; }
 std::string line(const std::optional<Offset>& offset) { return offset ? line(offset->value) : ""; }
 
-// The whole of a small file beside the segments; nothing if there is none.
-Result<std::optional<std::string>> read_beside(const PartitionView& view, const char* name) {
-  auto text = view.log->dir()->read_whole(view.log->below(name), kMostCheckpointBytes);
-  if (text) return std::optional(std::move(*text));
-  if (text.error().code == Errc::kNotFound) return std::nullopt;
-  return storage::fail(std::move(text.error()));
-}
-
 std::string name_of(const PartitionView& view, const char* name) {
   return view.log->dir()->name_of(view.log->below(name));
 }
 
 Text topic_id(const PartitionView& view) {
   constexpr const char* kName = "partition.metadata";
-  ASSIGN_OR_RETURN(const auto text, read_beside(view, kName));
+  ASSIGN_OR_RETURN(const auto text, view.log->read_beside(kName, kMostCheckpointBytes));
   if (!text) return std::string();
   ASSIGN_OR_RETURN(const storage::PartitionMetadata metadata,
                    storage::parse_partition_metadata(*text, name_of(view, kName)));
@@ -51,7 +43,7 @@ Text topic_id(const PartitionView& view) {
 
 Result<storage::LeaderEpochs> leader_epochs(const PartitionView& view) {
   constexpr const char* kName = "leader-epoch-checkpoint";
-  ASSIGN_OR_RETURN(const auto text, read_beside(view, kName));
+  ASSIGN_OR_RETURN(const auto text, view.log->read_beside(kName, kMostCheckpointBytes));
   if (!text) return storage::LeaderEpochs();
   return storage::parse_leader_epochs(*text, name_of(view, kName));
 }
@@ -191,8 +183,7 @@ Result<NodeFacts> StateFiles::facts(const PartitionView& view, const Node& node)
   const auto file = static_cast<StateFile>(node.number);
   const auto active = view.active_segment();
   NodeFacts facts;
-  facts.access =
-      active ? view.access.of_segment(active->base_offset) : view.access.of_directory_content();
+  facts.access = view.access.of_range({0}, {INT64_MAX});
   facts.mtime =
       active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
   if (is_walk(file)) {

@@ -58,8 +58,7 @@ Result<std::string> compaction_table(const PartitionView& view, const std::stop_
     if (!is_wanted(stop)) return interrupted();
     const bool is_active = entry + 1 == segments->end();
     const Offset next_offset = is_active ? log.log_end_offset : (entry + 1)->base_offset;
-    const auto file =
-        view.access.segment_file({entry->base_offset, storage::SegmentFile::kLog, entry->suffix});
+    const auto file = view.access.segment_file(*entry, storage::SegmentFile::kLog);
     add_row(table, {entry->base_offset.value, next_offset.value, file ? file->size_bytes : 0},
             is_active                ? "active"
             : next_offset <= cleaned ? "clean"

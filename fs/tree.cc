@@ -100,6 +100,11 @@ bool is_directory(NodeKind kind) {
   }
 }
 
+// Its names, or that one is there, tell of records: when they were written, and how many.
+bool tells_of_records(NodeKind kind) {
+  return kind == NodeKind::kOffsets || kind == NodeKind::kSeek || kind == NodeKind::kTime;
+}
+
 }  // namespace
 
 Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& options,
@@ -108,7 +113,7 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
       options_(options),
       stats_(stats),
       root_(root_of(*source_)),
-      root_access_(root_access(source_->dirs())),
+      root_access_(source_->dirs()),
       partitions_(source_),
       streams_(stream_options(options), source_->problems()),
       followers_(source_, streams_.resources(), std::move(log),
@@ -185,20 +190,20 @@ Result<NodeFacts> Tree::directory_facts(const Node& node) const {
     facts.entry_timeout = kBriefly;
   }
   if (node.partition == Node::kNoPartition) {
-    facts.access = root_access_;
+    facts.access = root_access_.now();
     const auto source = source_facts(*source_->dirs().front(), "");
     facts.mtime = ns_to_timespec(source ? source->mtime_ns : 0);
     return facts;
   }
   ASSIGN_OR_RETURN(const auto view, this->view(node));
   ASSIGN_OR_RETURN(const SourceFacts source, view->access.directory());
-  facts.access = node == root_ ? root_access_ : source.access;
+  facts.access = node == root_ ? root_access_.now() : source.access;
+  if (tells_of_records(node.kind)) facts.access = view->access.of_names();
   facts.mtime = ns_to_timespec(source.mtime_ns);
   if (node.kind == NodeKind::kPartition) facts.entry_timeout = kBriefly;
   if (node.kind == NodeKind::kSegment) {
     ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(*view, node));
-    const auto log =
-        view->access.segment_file({entry.base_offset, storage::SegmentFile::kLog, entry.suffix});
+    const auto log = view->access.segment_file(entry, storage::SegmentFile::kLog);
     if (log) facts.mtime = ns_to_timespec(log->mtime_ns);
     facts.entry_timeout = kBriefly;
   }
@@ -210,8 +215,16 @@ Result<NodeFacts> Tree::text_facts(const Node& node) const {
   ASSIGN_OR_RETURN(std::string made, text(node));
   facts.content = std::make_shared<const Content>(std::move(made));
   facts.size_bytes = static_cast<std::int64_t>(facts.content->bytes().size());
-  facts.access = root_access_;
+  facts.access = root_access_.now();
   facts.access.mode &= 0444;
+  if (node.kind == NodeKind::kProblems) {  // it tells of logs that not everybody may read
+    if (node.partition == Node::kNoPartition) {
+      facts.access.mode &= 0400;
+    } else {
+      ASSIGN_OR_RETURN(const auto view, this->view(node));
+      facts.access = narrowest(facts.access, view->access.of_range({0}, {INT64_MAX}));
+    }
+  }
   facts.mtime = mounted_at_;
   if (node.kind == NodeKind::kReadme || node.kind == NodeKind::kCacheDirTag) {
     const auto source = source_facts(*source_->dirs().front(), "");
@@ -225,7 +238,7 @@ Result<NodeFacts> Tree::text_facts(const Node& node) const {
 // all the same.
 Result<NodeFacts> Tree::broker_retention_facts() const {
   NodeFacts facts;
-  facts.access = root_access_;
+  facts.access = root_access_.now();
   facts.access.mode &= 0400;  // it tells of logs that not everybody may read
   facts.mtime = mounted_at_;
   return facts;
@@ -252,9 +265,8 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
   facts.entry_timeout = kBriefly;
   if (is_segment_stream(node.kind)) {
     ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(view, node));
-    ASSIGN_OR_RETURN(
-        const SourceFacts log,
-        view.access.segment_file({entry.base_offset, storage::SegmentFile::kLog, entry.suffix}));
+    ASSIGN_OR_RETURN(const SourceFacts log,
+                     view.access.segment_file(entry, storage::SegmentFile::kLog));
     ASSIGN_OR_RETURN(const Streams::Size size,
                      streams_.segment_size(node, view.log, entry, view.context));
     facts.access = log.access;

@@ -17,6 +17,7 @@
 #include "fs/partitions.h"
 #include "fs/retention_files.h"
 #include "fs/segment_texts.h"
+#include "fs/source_access.h"
 #include "fs/state_files.h"
 #include "fs/stats.h"
 #include "fs/streams.h"
@@ -80,7 +81,7 @@ class Tree {
   const FileSystemOptions options_;
   const Stats& stats_;
   const Node root_;
-  const Access root_access_;
+  const RootAccess root_access_;
   const Partitions partitions_;
   Streams streams_;
   Followers followers_;

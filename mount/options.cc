@@ -112,6 +112,7 @@ Result<std::variant<Options, Printout>> parse_command_line(
   for (const auto& list : lists) RETURN_IF_ERROR(apply_option_list(list, options));
   RETURN_IF_ERROR(take_paths(std::move(paths), options));
   if (options.debug) options.foreground = true;
+  options.tree.default_permissions = options.default_permissions;
   return options;
 }
 

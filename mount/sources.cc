@@ -98,10 +98,11 @@ tl::unexpected<storage::Error> describe_unreachable(const std::string& path, int
     case EACCES: {
       struct stat status {};
       const bool known = ::stat(path.c_str(), &status) == 0;
+      const std::string owner =
+          known ? name_of_user(status.st_uid) : std::string("the owner of the data");
       return fail(Errc::kIo, path +
                                  ": the source can't be read: Permission denied; run offsetfs as " +
-                                 (known ? name_of_user(status.st_uid) : "the owner of the data") +
-                                 " or as root");
+                                 (owner == "root" ? owner : owner + " or as root"));
     }
     case ENOTCONN:
       return fail(Errc::kIo, path + ": the source lies on a file system whose daemon is dead; " +

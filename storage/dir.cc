@@ -150,18 +150,22 @@ Result<std::unique_ptr<File>> SourceDir::open_file(const std::string& below) con
 
 Result<std::string> SourceDir::read_whole(const std::string& below, std::size_t limit_bytes) const {
   ASSIGN_OR_RETURN(const auto file, open_file(below));
-  ASSIGN_OR_RETURN(const auto info, file->info());
+  return storage::read_whole(*file, limit_bytes);
+}
+
+Result<std::string> read_whole(const File& file, std::size_t limit_bytes) {
+  ASSIGN_OR_RETURN(const auto info, file.info());
   const auto too_large = [&] {
     return fail(Errc::kTooLarge,
-                file->name() + ": more than " + std::to_string(limit_bytes) + " bytes");
+                file.name() + ": more than " + std::to_string(limit_bytes) + " bytes");
   };
   if (static_cast<std::uint64_t>(info.size_bytes) > limit_bytes) return too_large();
   // One byte more than the file had: one that grew meanwhile shows itself by filling it.
   std::string text(static_cast<std::size_t>(info.size_bytes) + 1, '\0');
   std::size_t size = 0;
   for (;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, file->read_at(Position{static_cast<std::int64_t>(size)},
-                                                          std::span(text).subspan(size)));
+    ASSIGN_OR_RETURN(const std::size_t got, file.read_at(Position{static_cast<std::int64_t>(size)},
+                                                         std::span(text).subspan(size)));
     size += got;
     if (size > limit_bytes) return too_large();
     if (size < text.size()) break;

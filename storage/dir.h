@@ -61,4 +61,7 @@ class SourceDir {
   const std::shared_ptr<const IoBackend> io_;
 };
 
+// The whole of a small file. kTooLarge beyond `limit_bytes`.
+Result<std::string> read_whole(const File& file, std::size_t limit_bytes);
+
 }  // namespace offsetfs::storage

@@ -72,6 +72,25 @@ std::string PartitionLog::below(const std::string& file) const {
   return below_ + file;
 }
 
+Result<std::unique_ptr<File>> PartitionLog::open_beside(const std::string& name) const {
+  auto file = dir_->open_file(below(name));
+  if (file) return file;
+  if (file.error().code == Errc::kInvalid) {
+    shared_.problems->add({dir_->name_of(below(name)), -1, "is no regular file: not opened"});
+  } else if (file.error().code != Errc::kNotFound) {
+    return file;
+  }
+  return std::unique_ptr<File>();
+}
+
+Result<std::optional<std::string>> PartitionLog::read_beside(const std::string& name,
+                                                             std::size_t limit_bytes) const {
+  ASSIGN_OR_RETURN(const auto file, open_beside(name));
+  if (file == nullptr) return std::optional<std::string>();
+  ASSIGN_OR_RETURN(std::string text, storage::read_whole(*file, limit_bytes));
+  return std::optional(std::move(text));
+}
+
 void PartitionLog::moved_to(std::string below, bool checkpointed) const {
   checkpointed_ = checkpointed;
   below = with_slash(std::move(below));

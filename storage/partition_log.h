@@ -105,6 +105,12 @@ class PartitionLog {
   // checkpoints speak of this incarnation, and not of another that has its old name now.
   const std::shared_ptr<const SourceDir>& dir() const { return dir_; }
   std::string below(const std::string& file) const;
+  // The whole of a small file beside the segments; nothing if there is none. One that is no regular
+  // file (a link is never followed) is none, and named in problems.
+  Result<std::optional<std::string>> read_beside(const std::string& name,
+                                                 std::size_t limit_bytes) const;
+  // The same, opened: null if there is none.
+  Result<std::unique_ptr<File>> open_beside(const std::string& name) const;
   void moved_to(std::string below, bool checkpointed) const;
   // The broker whose directory this is; nothing where meta.properties doesn't tell.
   std::optional<std::int32_t> node_id() const;

@@ -32,6 +32,8 @@ using tests::LogBuilder;
 using tests::TempDir;
 using tests::TestRecord;
 
+User root() { return {0, 0, {}}; }
+
 // A file system over a source, asked by paths as the kernel asks by numbers.
 class Mounted {
  public:
@@ -163,10 +165,75 @@ TEST_F(FileSystemTest, LinksAreReadAgainEachTime) {
   log.batch({"a"}).build();
   Mounted mounted(dir_);
   const auto ino = mounted.lookup("last")->ino;
-  EXPECT_EQ(mounted.file_system.readlink(ino).value(), "offsets/0");
+  EXPECT_EQ(mounted.file_system.readlink(ino, root).value(), "offsets/0");
   log.batch({"b"}).build();
-  EXPECT_EQ(mounted.file_system.readlink(ino).value(), "offsets/1");
-  EXPECT_FALSE(mounted.file_system.readlink(mounted.lookup("offsets")->ino));
+  EXPECT_EQ(mounted.file_system.readlink(ino, root).value(), "offsets/1");
+  EXPECT_FALSE(mounted.file_system.readlink(mounted.lookup("offsets")->ino, root));
+}
+
+TEST_F(FileSystemTest, ALinkTellsOfALogToThoseWhoMayReadIt) {
+  LogBuilder log(dir_);
+  log.batch({"a"}).build();
+  const uid_t owner = ::geteuid();
+  ASSERT_EQ(::chmod(log.log_path().c_str(), 0640), 0);
+  struct stat source {};
+  ASSERT_EQ(::stat(log.log_path().c_str(), &source), 0);
+  const User other{owner + 1, source.st_gid + 1, {}};
+  const User in_group{owner + 1, source.st_gid + 1, {source.st_gid + 7, source.st_gid}};
+  FileSystemOptions options;
+  options.default_permissions = true;
+  Mounted mounted(dir_, options);
+  for (const char* name : {"first", "last", "last.json", "seek/0", "time/0"}) {
+    const auto ino = mounted.lookup(name)->ino;
+    const auto refused = mounted.file_system.readlink(ino, [&] { return other; });
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().sys_errno, EACCES);
+    EXPECT_TRUE(mounted.file_system.readlink(ino, [&] { return in_group; })) << name;
+    EXPECT_TRUE(mounted.file_system.readlink(ino, root)) << name;
+  }
+  EXPECT_TRUE(mounted.file_system.readlink(mounted.lookup("active")->ino, [&] { return other; }));
+  for (const char* name : {"offsets", "seek", "time"}) {
+    EXPECT_EQ(mounted.lookup(name)->attributes.stat.st_mode, S_IFDIR | 0550) << name;
+  }
+  // Where the kernel does not check modes, nobody but the one who mounted gets in.
+  Mounted unchecked(dir_);
+  EXPECT_TRUE(unchecked.file_system.readlink(unchecked.lookup("last")->ino, [&] { return other; }));
+}
+
+// Compaction that died before its last rename: what waits as .swap is the log.
+TEST_F(FileSystemTest, ASegmentThatWaitsToBeRenamedHasItsOwnName) {
+  LogBuilder(dir_).batch({"a"}).batch({"b"}).build();
+  const std::string stem = dir_ + "/00000000000000000000";
+  for (const char* extension : {".log", ".index", ".timeindex"})
+    std::filesystem::rename(stem + extension, stem + extension + ".swap");
+  ASSERT_EQ(::chmod((stem + ".log.swap").c_str(), 0600), 0);
+  Mounted mounted(dir_);
+  EXPECT_THAT(mounted.list("segments"), ElementsAre("00000000000000000000"));
+  EXPECT_EQ(mounted.read("segments/00000000000000000000/records.values"), "a\nb\n");
+  EXPECT_EQ(mounted.read("offsets/1"), "b");
+  EXPECT_EQ(mounted.lookup("offsets/1")->attributes.stat.st_mode & 0777, 0400U);
+  EXPECT_EQ(mounted.lookup("records.values")->attributes.stat.st_mode & 0777, 0400U);
+  EXPECT_THAT(mounted.read("segments/00000000000000000000/info.json"),
+              HasSubstr("00000000000000000000.log.swap"));
+  EXPECT_THAT(mounted.log, testing::IsEmpty());
+}
+
+TEST_F(FileSystemTest, AnIndexThatIsALinkIsNone) {
+  LogBuilder log(dir_);
+  log.fill(200, 1, 100).build();
+  for (const char* extension : {".index", ".timeindex"}) {
+    const std::string index = log.path(extension);
+    std::filesystem::rename(index, temp_ / extension);
+    std::filesystem::create_symlink(temp_ / extension, index);
+  }
+  std::filesystem::create_symlink("/etc/passwd", dir_ + "/00000000000000000000.snapshot");
+  Mounted mounted(dir_);
+  const std::string segment = "segments/00000000000000000000/";
+  EXPECT_EQ(mounted.read(segment + "index.tsv"), "offset\tposition\n");
+  EXPECT_EQ(mounted.read(segment + "timeindex.tsv"), "timestamp\toffset\n");
+  EXPECT_EQ(mounted.read(segment + "producers.jsonl"), "");
+  EXPECT_TRUE(mounted.read("offsets/150").starts_with("record 150"));
+  EXPECT_THAT(mounted.read("problems.jsonl"), HasSubstr(".snapshot"));
 }
 
 TEST_F(FileSystemTest, ANodeWhoseTargetIsGoneIsStaleSoThatItsNameIsLookedUpAgain) {
@@ -324,7 +391,7 @@ TEST_F(FileSystemTest, ALogDirectoryShowsItsPartitionsByNameAndByTopic) {
   EXPECT_THAT(mounted.list("topics/orders"), ElementsAre("0", "10"));
   const auto link = mounted.lookup("topics/a.b-c/2");
   ASSERT_TRUE(link);
-  EXPECT_EQ(mounted.file_system.readlink(link->ino).value(), "../../a.b-c-2");
+  EXPECT_EQ(mounted.file_system.readlink(link->ino, root).value(), "../../a.b-c-2");
   EXPECT_FALSE(mounted.lookup("topics/none"));
   EXPECT_FALSE(mounted.lookup("topics/orders/1"));
   EXPECT_FALSE(mounted.lookup("orders-1"));

@@ -36,7 +36,7 @@ class SourceAccessTest : public testing::Test {
 
   mode_t root_mode() const {
     const auto dir = storage::SourceDir::open(temp_ / "above/data", tests::test_backend()).value();
-    return root_access({dir}).mode;
+    return RootAccess({dir}).now().mode;
   }
 
   TempDir temp_;
@@ -62,7 +62,32 @@ TEST_F(SourceAccessTest, TwoSourcesAreAsOpenAsTheNarrowerOne) {
   set_mode(temp_ / "other", 0700);
   const auto one = storage::SourceDir::open(temp_ / "above/data", tests::test_backend()).value();
   const auto other = storage::SourceDir::open(temp_ / "other", tests::test_backend()).value();
-  EXPECT_EQ(root_access({one, other}).mode, 0500U);
+  EXPECT_EQ(RootAccess({one, other}).now().mode, 0500U);
+}
+
+TEST_F(SourceAccessTest, WhatIsForbiddenLaterIsForbiddenToo) {
+  const auto dir = storage::SourceDir::open(temp_ / "above/data", tests::test_backend()).value();
+  const RootAccess root({dir});
+  EXPECT_EQ(root.now().mode, 0555U);
+  set_mode(temp_ / "above", 0700);
+  EXPECT_EQ(root.now().mode, 0500U);
+  set_mode(temp_ / "above", 0755);
+  EXPECT_EQ(root.now().mode, 0555U);
+  // Another directory in its place says nothing of this one.
+  std::filesystem::rename(temp_ / "above", temp_ / "elsewhere");
+  temp_.make_dir("above/data");
+  set_mode(temp_ / "elsewhere", 0700);
+  EXPECT_EQ(root.now().mode, 0500U);
+}
+
+TEST_F(SourceAccessTest, NamesOfRecordsAreForWhoeverMayReadThemAll) {
+  const std::string dir = temp_ / "above/data/orders-0";
+  LogBuilder log(dir);
+  log.batch({"a"}).roll().batch({"b"}).build();
+  set_mode(dir + "/00000000000000000000.log", 0644);
+  set_mode(dir + "/00000000000000000001.log", 0640);
+  const OnePartition one(dir);
+  EXPECT_EQ(one.view->access.of_names().mode, 0550U);
 }
 
 TEST_F(SourceAccessTest, WhatIsMadeOfSeveralSegmentsIsAsNarrowAsTheNarrowest) {

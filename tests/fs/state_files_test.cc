@@ -1,5 +1,6 @@
 #include "fs/state_files.h"
 
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,22 @@ TEST_F(StateFilesTest, WhatADirectoryCannotTellIsEmpty) {
   EXPECT_EQ(text(one, StateFile::kCleanerOffset), "");
   EXPECT_EQ(text(one, StateFile::kTopicId), "");
   EXPECT_EQ(text(one, StateFile::kLeaderEpoch), "");
+}
+
+TEST_F(StateFilesTest, WhatIsNoRegularFileIsAbsentAndNamed) {
+  LogBuilder(dir_).batch({"a"}).build();
+  temp_.write("secret", "0\n1\n7 0\n");
+  std::filesystem::create_symlink(temp_ / "secret", dir_ + "/leader-epoch-checkpoint");
+  std::filesystem::create_symlink(temp_ / "nothing", dir_ + "/partition.metadata");
+  const OnePartition one(dir_);
+  EXPECT_EQ(text(one, StateFile::kLeaderEpoch), "");
+  EXPECT_EQ(text(one, StateFile::kLeaderEpochs), "leader_epoch\tstart_offset\n");
+  EXPECT_EQ(text(one, StateFile::kTopicId), "");
+  const auto problems = one.source->problems().list();
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_TRUE(problems[0].file.ends_with("/leader-epoch-checkpoint")) << problems[0].file;
+  EXPECT_TRUE(problems[1].file.ends_with("/partition.metadata")) << problems[1].file;
+  EXPECT_EQ(problems[0].what, "is no regular file: not opened");
 }
 
 TEST_F(StateFilesTest, RecordsAreCountedWithoutMarkersAndGaps) {

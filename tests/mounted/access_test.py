@@ -5,7 +5,7 @@ import pwd
 import subprocess
 import unittest
 
-from mounted import CopyTest, answer_records, read
+from mounted import CopyTest, answer_records, read, wait_until
 
 NOBODY = pwd.getpwnam("nobody")
 
@@ -82,6 +82,27 @@ class OtherUserTest(CopyTest):
                          (0, answer_records("clean", "seg-demo")[5]["value"]))
         self.assertNotEqual(as_nobody("getfattr", "-d", path)[1].count(b"user.kafka"), 1)
 
+    def test_names_and_links_tell_nothing_of_a_private_log(self):
+        os.chmod(self.log, 0o600)
+        mount, path = self.show()
+        partition = mount / "orders-0"
+        moment = os.listdir(f"{partition}/time")[0]
+        for command in (["ls", f"{partition}/offsets"], ["ls", f"{partition}/time"], ["stat", path],
+                        ["getfattr", "-d", path], ["stat", f"{partition}/time/{moment}"],
+                        ["stat", f"{partition}/seek/3"]):
+            status, said = as_nobody(*command)
+            self.assertNotEqual(status, 0, command)
+            self.assertIn(b"Permission denied", said, command)
+        for link in ("first", "last", "last.json", "seek/3", f"time/{moment}"):
+            self.assertNotEqual(as_nobody("readlink", f"{partition}/{link}"), (0, b""), link)
+            self.assertEqual(as_nobody("readlink", f"{partition}/{link}")[1], b"", link)
+            self.assertTrue(os.readlink(f"{partition}/{link}"), link)
+        self.assertNotEqual(as_nobody("cat", f"{partition}/problems.jsonl")[0], 0)
+        self.assertNotEqual(as_nobody("cat", mount / "problems.jsonl")[0], 0)
+        # A log that everybody may read is as it was.
+        for command in (["ls", mount / "seg-demo-0/time"], ["readlink", mount / "seg-demo-0/last"]):
+            self.assertEqual(as_nobody(*command)[0], 0, command)
+
     def test_a_private_partition_directory_stays_private(self):
         os.chmod(f"{self.source}/orders-0", 0o700)
         mount, path = self.show()
@@ -94,6 +115,15 @@ class OtherUserTest(CopyTest):
         _, path = self.show()
         self.assertIn(b"Permission denied", as_nobody("cat", path)[1])
         os.chmod(self.folder, 0o755)
+
+    def test_so_does_one_that_becomes_private_later(self):
+        _, path = self.show()
+        self.assertEqual(as_nobody("cat", path), (0, self.value))
+        os.chmod(self.folder, 0o700)
+        self.addCleanup(os.chmod, self.folder, 0o755)
+        wait_until(lambda: as_nobody("cat", path)[0] != 0, "the mount to become private")
+        self.assertIn(b"Permission denied", as_nobody("cat", path)[1])
+        self.assertEqual(read(path), self.value)
 
     def test_a_private_source_protects_the_mount(self):
         os.chmod(self.source, 0o700)

@@ -329,6 +329,11 @@ class UserTest(CommandTest):
         self.assertIn(b"killed offsetfs", done.stderr)
         self.assertEqual(done.stdout, answer_records("clean", "orders")[5]["value"])
 
+    def test_a_source_that_only_root_may_read_says_so_once(self):
+        done = self.as_user('"$1" /proc/1/fd "$3"')
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (32, 1))
+        self.assertIn(b"run offsetfs as root\n", done.stderr)
+
     def test_allow_other_needs_the_administrators_leave(self):
         done = self.as_user('"$1" "$2" "$3" -o allow_other')
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (32, 1))
