@@ -32,7 +32,7 @@ const std::vector<Rung>& ladder() {
        {"file", "kernel_file", "pread_file", "pages", "page_cache", "page_window",
         "page_reservations", "rwf", "io_ring", "ring_file", "io_backend", "file_info", "beneath",
         "dir", "inotify"}},
-      {"batch header", {"batch_header"}},  // names the codecs
+      {"batch header", {"batch_header", "batch_order"}},  // names the codecs
       {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
       {"record batch",
        {"record", "control_record", "record_batch", "batch_scanner", "batch_builder"}},
