@@ -1,4 +1,6 @@
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "fs/fuse_reply.h"
@@ -9,8 +11,15 @@
 namespace offsetfs::fs {
 namespace {
 
-FileSystem::Listing* listing_of(const fuse_file_info* info) {
-  return reinterpret_cast<FileSystem::Listing*>(static_cast<std::uintptr_t>(info->fh));
+// The kernel asks for the names of one open directory in turn, but for a reader that was killed:
+// its request may still be at work when the next one comes.
+struct OpenDirectory {
+  std::unique_ptr<FileSystem::Listing> listing;
+  std::mutex one_at_a_time;
+};
+
+OpenDirectory* directory_of(const fuse_file_info* info) {
+  return reinterpret_cast<OpenDirectory*>(static_cast<std::uintptr_t>(info->fh));
 }
 
 // The reply being filled: names until one does not fit.
@@ -66,7 +75,9 @@ void list(fuse_req_t req, std::size_t size, off_t cookie, const fuse_file_info* 
           bool with_attributes) {
   answer(req, [&](FileSystem& file_system) {
     Reply reply(req, size);
-    const auto ended = listing_of(info)->list(
+    OpenDirectory& directory = *directory_of(info);
+    const std::lock_guard lock(directory.one_at_a_time);
+    const auto ended = directory.listing->list(
         cookie, with_attributes, [&](const FileSystem::Name& name) { return reply.add(name); });
     // Names first: the error is met again by who asks for what follows them.
     if (!ended && reply.empty()) return reply_error(req, ended.error());
@@ -80,8 +91,10 @@ void on_opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info) {
   answer(req, [&](FileSystem& file_system) {
     auto listing = file_system.open_directory(ino);
     if (!listing) return reply_error(req, listing.error());
-    info->fh = reinterpret_cast<std::uintptr_t>(listing->get());
-    if (fuse_reply_open(req, info) == 0) listing->release();  // NOLINT: RELEASEDIR deletes it
+    auto directory = std::make_unique<OpenDirectory>();
+    directory->listing = std::move(*listing);
+    info->fh = reinterpret_cast<std::uintptr_t>(directory.get());
+    if (fuse_reply_open(req, info) == 0) directory.release();  // NOLINT: RELEASEDIR deletes it
   });
 }
 
@@ -95,7 +108,7 @@ void on_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t cookie,
 }
 
 void on_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
-  const std::unique_ptr<FileSystem::Listing> listing(listing_of(info));
+  const std::unique_ptr<OpenDirectory> directory(directory_of(info));
   fuse_reply_err(req, 0);
 }
 

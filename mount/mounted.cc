@@ -13,6 +13,7 @@
 #include "fs/fuse_ops.h"
 #include "mount/fuse_access.h"
 #include "mount/libfuse_log.h"
+#include "mount/parallel_lookups.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -127,6 +128,7 @@ Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
   }
   if (!is_mounted) return mount_failure(request.mount_point, said);
   log_libfuse_messages();
+  allow_parallel_lookups(mounted->session_);
   return mounted;
 }
 
