@@ -26,8 +26,7 @@ FollowedLog::FollowedLog(std::shared_ptr<const PartitionView> view,
       shared_(std::move(shared)),
       stream_(shared_->resources.next_stream++) {}
 
-// --- Reading
-// --------------------------------------------------------------------------------------
+// --- Reading -----------------------------------------------------------------------------------
 
 Result<FollowBounds> FollowedLog::bounds(Offset offset) {
   {
@@ -89,8 +88,7 @@ Result<FollowedLog::ChunkPtr> FollowedLog::chunk(Form form, const LogPlace& from
   return state == PlacedState::kReplaced ? make() : std::move(chunk);
 }
 
-// --- Waiting
-// --------------------------------------------------------------------------------------
+// --- Waiting -----------------------------------------------------------------------------------
 
 std::optional<FollowedLog::Ticket> FollowedLog::wait(std::uint64_t version, Waiter waiter) {
   const MutexLock lock(mutex_);

@@ -46,8 +46,7 @@ Follower::~Follower() {
   --log_->shared().followers;
 }
 
-// --- Reading
-// --------------------------------------------------------------------------------------
+// --- Reading -----------------------------------------------------------------------------------
 
 Result<Follower::Outcome> Follower::read(std::size_t size, const Deliver& deliver) {
   constexpr std::size_t kMostParts = 8;
@@ -208,8 +207,7 @@ void Follower::keep_small(Stand& stand) {
   }
 }
 
-// --- Waiting
-// --------------------------------------------------------------------------------------
+// --- Waiting -----------------------------------------------------------------------------------
 
 std::optional<FollowedLog::Ticket> Follower::wait(std::uint64_t version, FollowedLog::Wake wake) {
   FollowedLog::Waiter waiter;

@@ -1,6 +1,7 @@
 #include "fs/log_chunk.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "fs/stream_damage.h"
 #include "fs/stream_pieces.h"
 #include "storage/batch_header.h"
+#include "storage/batch_order.h"
 #include "storage/crc32c.h"
 
 namespace offsetfs::fs {
@@ -38,6 +40,7 @@ constexpr std::size_t kMostGuess = 512 << 10;
 constexpr std::size_t kMostBeyond = 256 << 10;
 // After so much log a chunk is as it is.
 constexpr std::int64_t kPatienceBytes = 16 << 20;
+constexpr std::int64_t kReadAlong = 64 << 10;
 // A larger batch is refused: as BatchScanner does.
 constexpr std::int64_t kMostBatchBytes = 256 << 20;
 
@@ -75,7 +78,8 @@ class Walk {
                         position_,
                         begun_.record_position,
                         begun_.ordinal,
-                        begun_.crc};
+                        begun_.crc,
+                        expected_};
     return std::move(chunk_);
   }
 
@@ -101,10 +105,14 @@ class Walk {
           [](const SegmentEntry& e, Offset offset) { return e.base_offset < offset; });
       if (entry != entries_->end() && entry->base_offset == from_.hint->segment_base_offset) {
         RETURN_IF_ERROR(open(static_cast<std::size_t>(entry - entries_->begin())));
-        position_ = from_.hint->position;
         hint_holds_ = segment_->opened_info().dev == from_.hint->dev &&
-                      segment_->opened_info().ino == from_.hint->ino;
-        if (hint_holds_) return {};
+                      segment_->opened_info().ino == from_.hint->ino &&
+                      from_.hint->position <= limit_;
+        if (hint_holds_) {
+          position_ = from_.hint->position;
+          expected_ = from_.hint->expected;
+          return {};
+        }
       }
     }
     return search();
@@ -117,12 +125,12 @@ class Walk {
     if (after == entries_->begin()) return not_as_thought();
     RETURN_IF_ERROR(open(static_cast<std::size_t>(after - entries_->begin()) - 1));
     if (segment_->base_offset() == offset_) return {};
-    ASSIGN_OR_RETURN(const Position limit, log_.valid_end((*entries_)[index_]));
     ASSIGN_OR_RETURN(const BatchSearch found,
-                     segment_->search(offset_, limit, log_.options().limits));
+                     segment_->search(offset_, limit_, log_.options().limits));
+    expected_.reset();
     switch (found.outcome) {
       case BatchSearch::Outcome::kFound: position_ = found.place.position; break;
-      case BatchSearch::Outcome::kPastEnd: position_ = limit; break;
+      case BatchSearch::Outcome::kPastEnd: position_ = limit_; break;
       case BatchSearch::Outcome::kDamaged: position_ = found.damage.position; break;
     }
     return {};
@@ -132,6 +140,15 @@ class Walk {
     index_ = index;
     ASSIGN_OR_RETURN(segment_, log_.segment((*entries_)[index]));
     position_ = Position{};
+    expected_ = segment_->base_offset();
+    begun_ = {};
+    return find_limit();
+  }
+
+  Result<void> find_limit() {
+    records_end_ = index_ + 1 < entries_->size() ? (*entries_)[index_ + 1].base_offset
+                                                 : storage::PartitionLog::kNoNextSegment;
+    ASSIGN_OR_RETURN(limit_, log_.valid_end_below((*entries_)[index_], records_end_));
     return {};
   }
 
@@ -160,15 +177,14 @@ class Walk {
     if (entries_->empty() || entries_->back().base_offset != base) return not_as_thought();
     index_ = entries_->size() - 1;
     ASSIGN_OR_RETURN(const storage::LogOffsets offsets, log_.offsets());
-    ASSIGN_OR_RETURN(const Position limit, log_.valid_end(entries_->back()));
-    if (limit > limit_) return true;
-    if (limit == limit_ && offsets.log_end_offset >= end_) offset_ = end_;
+    const Position before = limit_;
+    RETURN_IF_ERROR(find_limit());
+    if (limit_ > before) return true;
+    if (limit_ == before && offsets.log_end_offset >= end_) offset_ = end_;
     return false;
   }
 
   Result<void> walk_segment() {
-    ASSIGN_OR_RETURN(limit_, log_.valid_end((*entries_)[index_]));
-    if (position_ > limit_) return not_as_thought();
     const std::int64_t left = limit_ - position_;
     reserve(left);
     if (left > 0) chunk_.segments.push_back(segment_->base_offset());
@@ -204,6 +220,9 @@ class Walk {
     }
     if (header.size_bytes > limit_ - position_)
       return damaged({Errc::kCorrupt, 0, "a batch that goes beyond the segment's end"});
+    ASSIGN_OR_RETURN(const bool in_line, lies_in_line(header, window));
+    if (!in_line)
+      return damaged({Errc::kCorrupt, 0, "a batch that lies out of line with its neighbours"});
     if (header.is_v2() && header.base_offset >= end_) {
       offset_ = std::max(offset_, end_);
       done_ = true;
@@ -217,6 +236,34 @@ class Walk {
       return damaged(
           {Errc::kTooLarge, 0, "a batch of " + std::to_string(header.size_bytes) + " bytes"});
     return is_begun(header) ? give_rest(header) : give(window, header);
+  }
+
+  // Nothing else keeps watch over a batch's offsets: see batch_order.h.
+  Result<bool> lies_in_line(const BatchHeader& header, BatchWindow& window) {
+    if (is_begun(header)) return true;
+    if (!expected_) {
+      ASSIGN_OR_RETURN(expected_, segment_->expected_at(position_, limit_));
+    }
+    const Offset base = segment_->base_offset();
+    const storage::InLine line = storage::in_line(header, expected_, base);
+    if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
+    constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
+    const Position behind = position_ + header.size_bytes;
+    if (limit_ - behind < BatchHeader::kV2HeaderBytes) return true;
+    std::array<char, kHeader> beside;
+    Bytes bytes;
+    if (header.size_bytes <= kReadAlong) {  // it is wanted next, with its body
+      const auto size = static_cast<std::size_t>(header.size_bytes);
+      ASSIGN_OR_RETURN(bytes, window.bytes_at(position_, size + kHeader, guess()));
+      bytes = bytes.substr(std::min(size, bytes.size()));
+    } else {
+      ASSIGN_OR_RETURN(const std::size_t read, segment_->log().read_at(behind, beside));
+      bytes = Bytes(beside.data(), read);
+    }
+    BatchHeader next;
+    return storage::parse_batch_header(bytes, next, nullptr) != HeaderStatus::kOk ||
+           next.size_bytes > limit_ - behind ||
+           !storage::next_denies(header, next, expected_, base);
   }
 
   Result<void> give(BatchWindow& window, const BatchHeader& header) {
@@ -265,7 +312,8 @@ class Walk {
       if (chunk_.bytes.size() >= want_ + kMostBeyond) break;
       const RecordReader::Step step = records.next(record);
       if (step == RecordReader::Step::kRecord) [[likely]] {
-        if (record.offset < offset_ || record.offset >= end_) continue;
+        if (record.offset < offset_ || record.offset >= end_ || record.offset >= records_end_)
+          continue;
         maker_.renderer.append(record, chunk_.bytes);
         offset_ = record.offset + 1;
         continue;
@@ -302,12 +350,18 @@ class Walk {
   // A batch that goes on at or behind `end_` is come back to.
   void pass(const BatchHeader& header) {
     begun_ = {};
+    if (header.last_offset >= records_end_ && records_end_ <= end_) {
+      offset_ = std::max(offset_, records_end_);  // the rest of it is the next segment's
+      position_ = limit_;
+      return;
+    }
     if (header.last_offset >= end_) {
       offset_ = std::max(offset_, end_);
       done_ = true;
       return;
     }
     offset_ = std::max(offset_, header.next_offset());
+    expected_ = header.next_offset();
     position_ = position_ + header.size_bytes;
     passed_bytes_ += header.size_bytes;
   }
@@ -328,14 +382,14 @@ class Walk {
   Result<LogChunk> fail_at_damage() {
     // Or was the log truncated, and is being written anew?
     log_.refresh();
-    const auto limit = log_.valid_end((*entries_)[index_]);
-    if (!limit) return storage::fail(limit.error());
-    if (position_ >= *limit) return not_as_thought();
+    RETURN_IF_ERROR(find_limit());
+    if (position_ >= limit_) return not_as_thought();
     StreamPiece piece;
     piece.segment = segment_;
     piece.file = &segment_->log();
     piece.segment_base_offset = segment_->base_offset();
     piece.end = limit_;
+    piece.records_end = records_end_;
     const SinglePiece pieces(std::move(piece));
     const StreamDamage damage{0, position_, std::move(*damage_)};
     report_damage(pieces, damage, resources_.problems);
@@ -362,7 +416,9 @@ class Walk {
   std::size_t index_ = 0;
   std::shared_ptr<const Segment> segment_;
   Position limit_{};
+  Offset records_end_{};  // what is at or above counts in the next segment
   Position position_{};
+  std::optional<Offset> expected_;  // the next_offset of the batch before position_
   Begun begun_;
   bool hint_holds_ = false;
   std::int64_t passed_bytes_ = 0;

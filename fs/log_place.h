@@ -48,6 +48,7 @@ struct LogPlace {
     std::uint32_t record_position = 0;  // as RecordReader::seek() takes it
     std::int32_t ordinal = 0;
     std::uint32_t crc = 0;  // of a batch that was begun
+    std::optional<storage::Offset> expected = {};  // the next_offset of the batch before
   };
   std::optional<Hint> hint;
 

@@ -16,6 +16,7 @@
 
 #include "fs/followers.h"
 #include "fs/streams.h"
+#include "storage/segment_files.h"
 #include "tests/fs/one_partition.h"
 #include "tests/support/log_builder.h"
 #include "tests/support/random_log.h"
@@ -139,8 +140,7 @@ class FollowerTest : public testing::Test {
   std::unique_ptr<Followers> followers_;
 };
 
-// --- Where it begins
-// ------------------------------------------------------------------------------
+// --- Where it begins ---------------------------------------------------------------------------
 
 TEST_F(FollowerTest, TheEndYieldsWhatIsAppended) {
   LogBuilder log(dir_);
@@ -224,8 +224,7 @@ TEST(FollowStart, PlainDigitsAreOffsetsAndTimesAreTheOtherForms) {
     EXPECT_EQ(parse_follow_start(none), std::nullopt) << none;
 }
 
-// --- What it gives
-// --------------------------------------------------------------------------------
+// --- What it gives -----------------------------------------------------------------------------
 
 TEST_F(FollowerTest, ALineIsCutWhereTheReadersBufferEndsAndGoesOnExactlyThere) {
   LogBuilder log(dir_);
@@ -330,8 +329,7 @@ TEST_F(FollowerTest, FollowersAtOnePlaceShareWhatIsMade) {
   EXPECT_EQ(streams_->counters().batches_decoded, decoded);
 }
 
-// --- Segments
-// -------------------------------------------------------------------------------------
+// --- Segments ----------------------------------------------------------------------------------
 
 TEST_F(FollowerTest, ARollIsNoEnd) {
   LogBuilder log(dir_);
@@ -403,8 +401,7 @@ TEST_F(FollowerTest, CompactionLeavesGapsAndNothingIsGivenTwice) {
   EXPECT_THAT(this->log(), IsEmpty());
 }
 
-// --- Records that are replaced
-// --------------------------------------------------------------------
+// --- Records that are replaced -----------------------------------------------------------------
 
 TEST_F(FollowerTest, ATruncationOfWhatWasGivenEndsTheFollower) {
   LogBuilder log(dir_);
@@ -469,8 +466,7 @@ TEST_F(FollowerTest, APartitionThatIsGoneEndsItsFollowers) {
   EXPECT_EQ(take(*follower).error, Errc::kOutOfRange);
 }
 
-// --- Damage
-// ---------------------------------------------------------------------------------------
+// --- Damage ------------------------------------------------------------------------------------
 
 TEST_F(FollowerTest, WhatComesBeforeDamageIsGivenAndThenTheDamageEachTime) {
   LogBuilder log(dir_);
@@ -488,8 +484,60 @@ TEST_F(FollowerTest, WhatComesBeforeDamageIsGivenAndThenTheDamageEachTime) {
   EXPECT_EQ(take(*follow("2")).text, "c\n");
 }
 
-// --- Waiting
-// --------------------------------------------------------------------------------------
+// A base offset is in no CRC.
+TEST_F(FollowerTest, ABaseOffsetThatLiesIsDamage) {
+  for (const auto& [byte, mask] :
+       {std::pair{7, 0x08}, {7, 0x01}, {7, 0x02}, {6, 0x01}, {0, 0x80}}) {
+    SCOPED_TRACE(std::to_string(byte) + "^" + std::to_string(mask));
+    TempDir temp;
+    LogBuilder log(temp / "orders-3");
+    log.batch({"a", "b"}).batch({"c", "d", "e"}).batch({"f", "g"}).batch({"h"});
+    log.flip_byte(log.positions()[1] + byte, mask).roll().batch({"i"}).build();
+    open_log(log.dir());
+    for (const std::size_t size : {3, 1000}) {
+      const Given given = take(*follow("0"), size);
+      EXPECT_EQ(given.text, "a\nb\n");
+      EXPECT_EQ(given.error, Errc::kCorrupt);
+    }
+    EXPECT_EQ(take(*follow("3")).error, Errc::kCorrupt);
+    EXPECT_EQ(take(*follow("5")).text, "f\ng\nh\ni\n");
+    const auto problems = one_->source->problems().list();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_THAT(problems[0].what, HasSubstr("go on from offset 5"));
+  }
+}
+
+// Where segments overlap a search by offset comes to the later one: so does who follows.
+TEST_F(FollowerTest, OfSegmentsThatOverlapEachRecordComesOnce) {
+  for (const int records : {1, 2, 4}) {  // 4: a batch reaches over the border
+    SCOPED_TRACE(records);
+    TempDir temp;
+    std::filesystem::create_directories(temp / "orders-3");
+    std::string wanted;
+    const auto write = [&](const char* name, std::int64_t from, std::int64_t to,
+                           int batch_records) {
+      LogBuilder log(temp / name);
+      log.offset(from);
+      while (log.next_offset() < to) {
+        std::vector<TestRecord> batch;
+        for (int i = 0; i < batch_records; ++i)
+          batch.emplace_back(name + std::to_string(log.next_offset() + i));
+        log.batch(batch);
+      }
+      tests::write_file(temp / "orders-3/" + storage::segment_base_name(Offset{from}) + ".log",
+                        log.log());
+    };
+    write("a", 0, 12, records);
+    write("b", 6, 16, 2);
+    for (int i = 0; i < 16; ++i) wanted += (i < 6 ? "a" : "b") + std::to_string(i) + "\n";
+    open_log(temp / "orders-3");
+    EXPECT_EQ(take(*follow("0")).text, wanted);
+    EXPECT_EQ(take(*follow("5"), 2).text, wanted.substr(15));
+    EXPECT_EQ(take(*follow("7")).text, wanted.substr(21));
+  }
+}
+
+// --- Waiting -----------------------------------------------------------------------------------
 
 TEST_F(FollowerTest, AnAppendWakesWhoWaits) {
   LogBuilder log(dir_);
@@ -607,8 +655,7 @@ TEST_F(FollowerTest, WhoIsNoLongerThereIsNotCounted) {
   publish();
 }
 
-// --- Everything at once
-// ---------------------------------------------------------------------------
+// --- Everything at once ------------------------------------------------------------------------
 
 // Follows until `wanted` bytes have come, the way a mount does: reads, and waits where there is
 // nothing.
