@@ -20,11 +20,16 @@ constexpr const char* kFooter = R"(
 -o takes Kafka's topic settings, as -o segment.bytes=16777216,cleanup.policy=compact; they are kept beside the
 log (offsetfs.properties), and hold for whoever appends to it with offsetfs.
 
+Mind that a broker deletes what is older than a week, by the records' own times, unless retention.ms says
+otherwise.
+
 DIR is the log directory: the log becomes DIR/TOPIC-P, whose path is printed. DIR is made if it is not there.
 
 Examples:
   offsetfs create /srv/logs --topic orders
   offsetfs create /srv/logs --topic audit --partition 3 -o segment.bytes=16777216,retention.ms=-1
+  offsetfs create /srv/node --topic orders --broker -o retention.ms=-1
+      then append, then: kafka-server-start.sh /srv/node/server.properties
 
 Exit codes:
    0  made
@@ -38,6 +43,12 @@ class HelpFormatter : public CLI::Formatter {
     return "Usage: offsetfs create DIR --topic TOPIC [--partition P] [-o SETTING=VALUE,...]\n";
   }
 };
+
+Result<std::string> make(const NewLog& log) {
+  if (!log.topic_partition.topic.empty()) return storage::create_log(log);
+  RETURN_IF_ERROR(storage::make_broker_of(log.log_dir));
+  return log.log_dir;
+}
 
 }  // namespace
 
@@ -60,6 +71,9 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
                  "the topic's id in the cluster that is to have it (that of the topic's other "
                  "partitions in DIR, else a new one)")
       ->option_text("ID");
+  app.add_flag("--broker", log.broker,
+               "DIR becomes a whole node: a KRaft broker can be started on it at once, and has the "
+               "logs that are there; without --topic nothing else is made");
   app.add_flag("--force", log.force, "even in a directory that belongs to a broker");
   app.footer(kFooter);
 
@@ -73,7 +87,7 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
   }
   if (log.log_dir.empty())
     return fail(Errc::kInvalid, "create: no DIR given: offsetfs create DIR --topic TOPIC");
-  if (log.topic_partition.topic.empty())
+  if (log.topic_partition.topic.empty() && !log.broker)
     return fail(Errc::kInvalid,
                 "create: no topic given: offsetfs create " + log.log_dir + " --topic TOPIC");
   if (!topic_id.empty()) {
@@ -92,7 +106,7 @@ int run_create(const std::vector<std::string>& arguments) {
   if (!parsed) return fail_with(kExitUsage, parsed.error().what);
   if (const auto* printout = std::get_if<Printout>(&*parsed))
     return std::fputs(printout->text.c_str(), stdout) < 0 ? kExitFailed : kExitOk;
-  const auto made = storage::create_log(std::get<NewLog>(*parsed));
+  const auto made = make(std::get<NewLog>(*parsed));
   if (!made)
     return fail_with(made.error().code == Errc::kInvalid ? kExitUsage : kExitFailed,
                      "create: " + made.error().what);

@@ -10,8 +10,9 @@
 
 namespace offsetfs::mount {
 
-// `offsetfs create DIR --topic TOPIC [--partition P] [-o SETTING=VALUE,...]`: an empty log of a
-// partition, in a directory that `offsetfs append`, a mount with -o append and a broker take.
+// `offsetfs create DIR --topic TOPIC [--partition P] [-o SETTING=VALUE,...] [--broker]`: an empty
+// log of a partition, in a directory that `offsetfs append`, a mount with -o append and a broker
+// take.
 
 // kInvalid: one line that says what is wrong and what to do.
 storage::Result<std::variant<storage::NewLog, Printout>> parse_create(

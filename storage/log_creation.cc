@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include "storage/broker_dir.h"
 #include "storage/dir_lock.h"
 #include "storage/log_dir_owner.h"
 #include "storage/log_dir_writer.h"
@@ -121,6 +122,7 @@ Result<void> check_place(const NewLog& log, const WriteDir& log_dir) {
     return fail(Errc::kInvalid, log.log_dir +
                                     ": holds segments, so it is a partition's directory itself; "
                                     "give the one above it");
+  if (log.broker) return check_no_broker_was_started(log_dir);
   return log.force ? Result<void>{} : check_not_a_brokers(log_dir);
 }
 
@@ -150,6 +152,13 @@ Result<void> check_topic_name(const std::string& topic) {
   return {};
 }
 
+Result<void> make_broker_of(const std::string& log_dir) {
+  ASSIGN_OR_RETURN(auto lock, DirLock::acquire(log_dir));
+  auto made = make_broker_dir(log_dir);
+  lock.release();
+  return made;
+}
+
 Result<std::string> create_log(const NewLog& log) {
   RETURN_IF_ERROR(check_topic_name(log.topic_partition.topic));
   if (log.topic_partition.partition < 0)
@@ -175,6 +184,7 @@ Result<std::string> create_log(const NewLog& log) {
   }
   ASSIGN_OR_RETURN(auto checkpoints, LogDirWriter::open(log_dir, std::move(lock)));
   RETURN_IF_ERROR(write_log(log, config, topic_id, std::move(dir), checkpoints));
+  if (log.broker) RETURN_IF_ERROR(make_broker_dir(log.log_dir));
   RETURN_IF_ERROR(checkpoints->close());
   return path;
 }

@@ -15,9 +15,10 @@ struct NewLog {
   std::string log_dir;  // made if it is not there, in a directory that is
   TopicPartition topic_partition;
   std::optional<Uuid>
-      topic_id;        // nothing: that of the topic's other partitions there, or a new one
-  ConfigMap settings;  // topic settings, checked (check_setting)
-  bool force = false;  // even under a broker's meta.properties
+      topic_id;         // nothing: that of the topic's other partitions there, or a new one
+  ConfigMap settings;   // topic settings, checked (check_setting)
+  bool force = false;   // even under a broker's meta.properties
+  bool broker = false;  // log_dir becomes a node of its own (broker_dir.h)
 };
 
 // Makes the directory of a partition as a broker makes it, holding one empty segment, and with its
@@ -27,6 +28,9 @@ struct NewLog {
 // kInvalid: no such name or settings; kBusy: another writer holds the log directory, or the log is
 // there already; kReadOnly: a broker's directory; kIo. Each with a cure.
 Result<std::string> create_log(const NewLog& log);
+
+// The same node, of the logs that are in `log_dir` already.
+Result<void> make_broker_of(const std::string& log_dir);
 
 // What Kafka says of a topic's name; kInvalid.
 Result<void> check_topic_name(const std::string& topic);

@@ -53,7 +53,8 @@ const std::vector<Rung>& ladder() {
         "producer_state", "log_dir_writer", "log_retention", "retention", "log_recovery",
         "log_config", "metadata_record", "cluster_metadata", "settings", "removable",
         "producer_replay"}},
-      {"logs of our own", {"log_settings", "log_dir_owner", "log_creation"}},
+      {"logs of our own",
+       {"log_settings", "log_dir_owner", "log_creation", "bootstrap_checkpoint", "broker_dir"}},
   };
   return rungs;
 }

@@ -47,6 +47,11 @@ TEST(CreateCommand, ThePartitionIs0WhereNoneIsSaid) {
   EXPECT_EQ(parsed({"--topic", "orders", "/logs", "--force"}).topic_partition.partition, 0);
 }
 
+TEST(CreateCommand, ANodeNeedsNoTopic) {
+  EXPECT_TRUE(parsed({"/logs", "--broker"}).broker);
+  EXPECT_TRUE(parsed({"/logs", "--topic", "orders", "--broker"}).broker);
+}
+
 TEST(CreateCommand, EveryComplaintIsALineWithACure) {
   for (const auto& [arguments, says] : std::initializer_list<std::pair<Arguments, std::string>>{
            {{}, "no DIR given"},
