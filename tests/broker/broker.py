@@ -47,10 +47,12 @@ def free_port():
 
 
 class Broker:
-    """One node over `root`/logs. `settings` go into its server.properties."""
+    """One node over `root`/logs. `settings` go into its server.properties. `made`: the node is there
+    already, server.properties and all; `settings` override those."""
 
-    def __init__(self, root, settings):
+    def __init__(self, root, settings, made=False):
         self.root = root
+        self.overrides = []
         self.log_dir = os.path.join(root, "logs")
         self.port, controller = free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{self.port}"
@@ -69,10 +71,15 @@ class Broker:
             "transaction.state.log.min.isr": "1",
             **settings,
         }
-        with open(self.config, "w") as out:
-            out.writelines(f"{key}={value}\n" for key, value in lines.items())
         self.log_path = os.path.join(root, "broker.log")
         self.process = None
+        if made:
+            self.config = os.path.join(self.log_dir, "server.properties")
+            for key in ("controller.quorum.voters", "listeners", "advertised.listeners", *settings):
+                self.overrides += ["--override", f"{key}={lines[key]}"]
+            return
+        with open(self.config, "w") as out:
+            out.writelines(f"{key}={value}\n" for key, value in lines.items())
         self._java([QUIET], "kafka.tools.StorageTool", "format", "-t", "offsetfs-tests-AAAAAAAA"[:22],
                    "-c", self.config, check=True)
 
@@ -84,7 +91,7 @@ class Broker:
 
     def start(self):
         log = open(self.log_path, "ab")
-        self.process = subprocess.Popen(self._command(TELLING, "kafka.Kafka", self.config),
+        self.process = subprocess.Popen(self._command(TELLING, "kafka.Kafka", self.config, *self.overrides),
                                         stdout=log, stderr=log)
         log.close()
         deadline = time.monotonic() + PATIENCE
@@ -148,3 +155,4 @@ class Client:
     def close(self):
         self.process.stdin.close()
         self.process.wait(PATIENCE)
+        self.process.stdout.close()
