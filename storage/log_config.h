@@ -85,6 +85,8 @@ struct LogConfig {
   std::int64_t max_message_bytes = 1048588;
   std::string compression_type = "producer";
   bool preallocate = false;
+  std::int64_t flush_messages = INT64_MAX;
+  std::int64_t flush_ms = INT64_MAX;
   // The broker's own.
   std::int64_t retention_check_interval_ms = 300000;
   std::int64_t cleaner_backoff_ms = 15000;

@@ -31,6 +31,7 @@ Result<std::unique_ptr<SegmentWriter>> SegmentWriter::create(WriteDir& dir, Offs
     RETURN_IF_ERROR(dir.unlink_if_there(file_of(base_offset, file)));
   ASSIGN_OR_RETURN(auto log,
                    dir.open(file_of(base_offset, SegmentFile::kLog), WriteDir::Open::kFresh));
+  if (config.preallocate) RETURN_IF_ERROR(log->truncate(config.segment_bytes));
   RETURN_IF_ERROR(log->sync());
   RETURN_IF_ERROR(dir.sync_dir());
   WrittenSegment segment;

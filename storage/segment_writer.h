@@ -29,8 +29,8 @@ struct WrittenSegment {
 // thread at a time.
 class SegmentWriter {
  public:
-  // A new one, which must not be there; only its `.log` is made, the indexes come with the first
-  // append, as a broker's do.
+  // A new one, which must not be there; only its `.log` is made (with `preallocate`, segment.bytes
+  // of zeros that take no room), the indexes come with the first append, as a broker's do.
   static Result<std::unique_ptr<SegmentWriter>> create(WriteDir& dir, Offset base_offset,
                                                        const LogConfig& config);
   // One that recovery has found whole.

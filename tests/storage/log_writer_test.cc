@@ -160,6 +160,55 @@ TEST(LogWriterTest, AFullTimeIndexRollsWithOneSlotKeptForTheRoll) {
   EXPECT_EQ(dir->content("00000000000000000004.index").size(), 48U);
 }
 
+TEST(LogWriterTest, APreallocatedSegmentIsZerosUpToTheRollAndTheEnd) {
+  const auto dir = std::make_shared<CrashingDir>(1);
+  auto options = writer_options();
+  options.config.preallocate = true;
+  auto log = open_log(dir, options);
+  const std::string first = "00000000000000000000.log", second = "00000000000000000001.log";
+  EXPECT_EQ(dir->content(first).size(), 1U << 20);
+  std::string batch = make_batch({"a"}, 1);
+  ASSERT_TRUE(log->append(batch));
+  EXPECT_EQ(dir->content(first).size(), 1U << 20);
+  ASSERT_TRUE(log->roll());
+  EXPECT_EQ(dir->content(first).size(), batch.size());
+  EXPECT_EQ(dir->content(second).size(), 1U << 20);
+  ASSERT_TRUE(log->append(batch));
+
+  // A crash leaves the zeros: they are no records, and recovery cuts them off.
+  log = open_log(dir, options);
+  EXPECT_EQ(dir->content(second).size(), batch.size());
+  EXPECT_EQ(log->log_end_offset(), Offset{2});
+  ASSERT_TRUE(log->append(batch));
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(dir->content(second).size(), 2 * batch.size());
+}
+
+TEST(LogWriterTest, FlushMessagesAndFlushMsMoveTheRecoveryPoint) {
+  auto options = writer_options();
+  auto now = std::make_shared<TimestampMs>(TimestampMs{1000});
+  options.now = [now] { return *now; };
+  options.config.flush_messages = 3;
+  options.config.flush_ms = 50;
+  const auto log = open_log(std::make_shared<CrashingDir>(1), options);
+  const auto append = [&] {
+    std::string batch = make_batch({"a"}, 1);
+    ASSERT_TRUE(log->append(batch));
+  };
+  append();
+  append();
+  EXPECT_EQ(log->recovery_point(), Offset{0});
+  append();
+  EXPECT_EQ(log->recovery_point(), Offset{3});
+  append();
+  *now = *now + 49;
+  ASSERT_TRUE(log->flush_if_due(*now));
+  EXPECT_EQ(log->recovery_point(), Offset{3});
+  *now = *now + 1;
+  ASSERT_TRUE(log->flush_if_due(*now));
+  EXPECT_EQ(log->recovery_point(), Offset{4});
+}
+
 TEST(LogWriterTest, AppendTimeIsTheClocksAndTheEpochOnesOwn) {
   auto options = writer_options();
   options.config.log_append_time = true;
