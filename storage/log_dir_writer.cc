@@ -22,6 +22,7 @@ Result<std::shared_ptr<LogDirWriter>> LogDirWriter::open(std::shared_ptr<WriteDi
   ASSIGN_OR_RETURN(auto recovery_points, read_checkpoint(*dir, kRecoveryPointCheckpoint));
   ASSIGN_OR_RETURN(auto log_start_offsets, read_checkpoint(*dir, kLogStartOffsetCheckpoint));
   ASSIGN_OR_RETURN(auto high_watermarks, read_checkpoint(*dir, kHighWatermarkCheckpoint));
+  ASSIGN_OR_RETURN(auto first_dirty_offsets, read_checkpoint(*dir, kCleanerOffsetCheckpoint));
   const bool was_clean = dir->info(kCleanMark).has_value();
   if (was_clean) {
     RETURN_IF_ERROR(dir->unlink_if_there(kCleanMark));
@@ -33,6 +34,7 @@ Result<std::shared_ptr<LogDirWriter>> LogDirWriter::open(std::shared_ptr<WriteDi
   writer->recovery_points_ = std::move(recovery_points);
   writer->log_start_offsets_ = std::move(log_start_offsets);
   writer->high_watermarks_ = std::move(high_watermarks);
+  writer->first_dirty_offsets_ = std::move(first_dirty_offsets);
   return writer;
 }
 
@@ -44,6 +46,9 @@ LogDirWriter::Checkpointed LogDirWriter::checkpointed(const TopicPartition& topi
   if (const auto start = log_start_offsets_.find(topic_partition);
       start != log_start_offsets_.end())
     found.log_start_offset = start->second;
+  if (const auto dirty = first_dirty_offsets_.find(topic_partition);
+      dirty != first_dirty_offsets_.end())
+    found.first_dirty_offset = dirty->second;
   return found;
 }
 
@@ -67,6 +72,13 @@ Result<void> LogDirWriter::checkpoint(const TopicPartition& topic_partition, Off
   RETURN_IF_ERROR(
       dir_->replace(kLogStartOffsetCheckpoint, render_offset_checkpoint(log_start_offsets_)));
   return dir_->replace(kHighWatermarkCheckpoint, render_offset_checkpoint(high_watermarks_));
+}
+
+Result<void> LogDirWriter::checkpoint_cleaner(const TopicPartition& topic_partition,
+                                              Offset first_dirty_offset) {
+  const MutexLock guard(mutex_);
+  first_dirty_offsets_[topic_partition] = first_dirty_offset;
+  return dir_->replace(kCleanerOffsetCheckpoint, render_offset_checkpoint(first_dirty_offsets_));
 }
 
 void LogDirWriter::closed_cleanly(const TopicPartition& topic_partition) {

@@ -25,6 +25,7 @@ class LogDirWriter {
   struct Checkpointed {
     Offset recovery_point{};  // 0: unknown
     std::optional<Offset> log_start_offset;
+    std::optional<Offset> first_dirty_offset;  // compaction has cleaned everything below
   };
 
   // `lock` null: somebody else sees to it. A checkpoint that can't be read is kCorrupt.
@@ -43,6 +44,8 @@ class LogDirWriter {
   // without replicas is its end.
   Result<void> checkpoint(const TopicPartition& topic_partition, Offset recovery_point,
                           std::optional<Offset> log_start_offset, Offset log_end_offset);
+  // Writes the cleaner's checkpoint.
+  Result<void> checkpoint_cleaner(const TopicPartition& topic_partition, Offset first_dirty_offset);
   void closed_cleanly(const TopicPartition& topic_partition);
   // The mark, if it is true, and the lock is let go. True if the mark was written.
   Result<bool> close();
@@ -59,6 +62,7 @@ class LogDirWriter {
   OffsetCheckpoint recovery_points_ GUARDED_BY(mutex_);
   OffsetCheckpoint log_start_offsets_ GUARDED_BY(mutex_);
   OffsetCheckpoint high_watermarks_ GUARDED_BY(mutex_);
+  OffsetCheckpoint first_dirty_offsets_ GUARDED_BY(mutex_);
   std::set<TopicPartition> open_ GUARDED_BY(mutex_);
   std::set<TopicPartition> clean_ GUARDED_BY(mutex_);
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -50,18 +51,13 @@ class Recovery {
   // --- What is there -----------------------------------------------------------------------------
 
   Result<void> list() {
+    RETURN_IF_ERROR(settle_replacements());
     ASSIGN_OR_RETURN(const auto names, dir_.list_files());
     std::set<Offset> bases;
     for (const auto& name : names) {
       const auto parsed = parse_segment_file(name);
-      if (!parsed) continue;
-      if (parsed->suffix == SegmentSuffix::kSwap)
-        return fail(Errc::kUnsupported,
-                    dir_.name_of(name) +
-                        ": a compaction that was cut short; start its broker once to finish it");
-      if (parsed->suffix != SegmentSuffix::kNone)
-        RETURN_IF_ERROR(remove(name));
-      else if (parsed->file == SegmentFile::kLog)
+      if (!parsed || parsed->suffix != SegmentSuffix::kNone) continue;
+      if (parsed->file == SegmentFile::kLog)
         bases.insert(parsed->base_offset);
       else if (parsed->file == SegmentFile::kProducerSnapshot)
         snapshots_.insert(parsed->base_offset);
@@ -82,6 +78,84 @@ class Recovery {
                             !dir_.info(file_of(base, SegmentFile::kOffsetIndex)));
     }
     return {};
+  }
+
+  // What was doomed goes; a compaction that was cut short is finished, or undone: as segment_list.h
+  // says, in its order. Every step is durable before the next, so another crash changes nothing.
+  Result<void> settle_replacements() {
+    ASSIGN_OR_RETURN(const auto names, dir_.list_files());
+    Offset min_cleaned{INT64_MAX};
+    bool any = false;
+    for (const auto& name : names) {
+      const auto parsed = parse_segment_file(name);
+      if (!parsed || parsed->suffix == SegmentSuffix::kNone) continue;
+      any = true;
+      if (parsed->suffix == SegmentSuffix::kDeleted) RETURN_IF_ERROR(remove(name));
+      if (parsed->suffix == SegmentSuffix::kCleaned)
+        min_cleaned = std::min(min_cleaned, parsed->base_offset);
+    }
+    if (!any) return {};
+    RETURN_IF_ERROR(remove_where([&](const SegmentFileName& name) {
+      return name.suffix == SegmentSuffix::kSwap && name.base_offset >= min_cleaned;
+    }));
+    RETURN_IF_ERROR(remove_where(
+        [](const SegmentFileName& name) { return name.suffix == SegmentSuffix::kCleaned; }));
+    ASSIGN_OR_RETURN(const auto covered, covered_by_swaps());
+    RETURN_IF_ERROR(remove_where([&](const SegmentFileName& name) {
+      return name.suffix == SegmentSuffix::kNone && name.base_offset >= covered.first &&
+             name.base_offset < covered.second;
+    }));
+    return adopt_swaps();
+  }
+
+  Result<void> remove_where(const std::function<bool(const SegmentFileName&)>& doomed) {
+    ASSIGN_OR_RETURN(const auto names, dir_.list_files());
+    for (const auto& name : names)
+      if (const auto parsed = parse_segment_file(name); parsed && doomed(*parsed))
+        RETURN_IF_ERROR(remove(name));
+    return dir_.sync_dir();
+  }
+
+  // [the lowest base, the highest next offset) of the `.log.swap` files; empty where there are
+  // none.
+  Result<std::pair<Offset, Offset>> covered_by_swaps() {
+    std::pair<Offset, Offset> covered{Offset{INT64_MAX}, Offset{0}};
+    ASSIGN_OR_RETURN(const auto names, dir_.list_files());
+    for (const auto& name : names) {
+      const auto parsed = parse_segment_file(name);
+      if (!parsed || parsed->suffix != SegmentSuffix::kSwap || parsed->file != SegmentFile::kLog)
+        continue;
+      covered.first = std::min(covered.first, parsed->base_offset);
+      ASSIGN_OR_RETURN(const auto file, dir_.open_for_reading(name));
+      ASSIGN_OR_RETURN(const FileInfo info, file->info());
+      BatchScanner scanner(*file, {0}, {info.size_bytes}, {.headers_only = true});
+      auto step = scanner.next();
+      for (; step == BatchScanner::Step::kBatch; step = scanner.next())
+        covered.second = std::max(covered.second, scanner.batch().header.next_offset());
+      if (step == BatchScanner::Step::kEnd) continue;
+      return fail(step == BatchScanner::Step::kIo ? Errc::kIo : Errc::kCorrupt,
+                  file->name() + ": the result of a compaction, and not whole at position " +
+                      std::to_string(scanner.position().value) +
+                      ". Nothing was replaced by it; if the segments it was made from are still "
+                      "there, remove it");
+    }
+    return covered;
+  }
+
+  // The `.log` first: with its `.swap` gone nothing is taken for replaced any more.
+  Result<void> adopt_swaps() {
+    ASSIGN_OR_RETURN(auto names, dir_.list_files());
+    std::ranges::stable_partition(
+        names, [](const std::string& name) { return name.ends_with(".log.swap"); });
+    for (const auto& name : names) {
+      const auto parsed = parse_segment_file(name);
+      if (!parsed || parsed->suffix != SegmentSuffix::kSwap) continue;
+      RETURN_IF_ERROR(
+          dir_.rename(name, segment_file_name({parsed->base_offset, parsed->file, {}})));
+      log_.report.notes.push_back(dir_.name_of(name) +
+                                  ": the result of a compaction that was cut short, adopted");
+    }
+    return dir_.sync_dir();
   }
 
   Result<void> remove(const std::string& name) {

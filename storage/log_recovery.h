@@ -74,6 +74,9 @@ struct RecoveryOptions {
 // point to a batch that holds a sector of zeros itself is taken for a hole; what was flushed and
 // checkpointed never is.
 //
+// Files of a compaction that was cut short are settled first, as segment_list.h says: what is
+// complete takes the place of what it was made from, anything else goes.
+//
 // Source: Kafka's LogLoader, LogSegment.recover. Done twice it changes nothing the second time.
 Result<RecoveredLog> recover_log(WriteDir& dir, const RecoveryOptions& options);
 

@@ -41,19 +41,12 @@ Result<LogRetention::Run> LogRetention::run(TimestampMs now) {
   // Where they end, not how many: an append since then may have made the last one newer.
   ASSIGN_OR_RETURN(run.renamed, log_.remove_segments(input.segments[count - 1].next_offset));
   for (const auto& name : run.renamed) run.segments += name.ends_with(".log.deleted") ? 1 : 0;
-  const TimestampMs due = add_saturated(now, log_.config().file_delete_delay_ms);
-  for (const auto& name : run.renamed) waiting_.push_back({due, name});
+  waiting_.add(run.renamed, now, log_.config());
   return run;
 }
 
 Result<std::size_t> LogRetention::unlink_due(TimestampMs now) {
-  std::size_t gone = 0;
-  while (!waiting_.empty() && waiting_.front().due <= now) {
-    RETURN_IF_ERROR(log_.unlink_deleted(waiting_.front().name));
-    waiting_.pop_front();
-    ++gone;
-  }
-  return gone;
+  return waiting_.unlink_due(log_, now);
 }
 
 }  // namespace offsetfs::storage

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <string>
 #include <vector>
 
+#include "storage/deleted_files.h"
 #include "storage/log_writer.h"
 #include "storage/result.h"
 #include "storage/retention.h"
@@ -33,16 +33,11 @@ class LogRetention {
   // How many files went.
   Result<std::size_t> unlink_due(TimestampMs now);
   // When unlink_due has something to do; kNever: nothing waits.
-  TimestampMs next_due() const { return waiting_.empty() ? kNever : waiting_.front().due; }
+  TimestampMs next_due() const { return waiting_.next_due(); }
 
  private:
-  struct Waiting {
-    TimestampMs due;
-    std::string name;
-  };
-
   LogWriter& log_;
-  std::deque<Waiting> waiting_;
+  DeletedFiles waiting_;
 };
 
 }  // namespace offsetfs::storage

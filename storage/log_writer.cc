@@ -56,17 +56,20 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<WriteDir> dir
   RETURN_IF_ERROR(check_config(options.config));
   RecoveryOptions recovery;
   recovery.config = options.config;
+  std::optional<Offset> first_dirty_offset;
   if (log_dir) {
     const auto checkpointed = log_dir->checkpointed(topic_partition);
     recovery.recovery_point = checkpointed.recovery_point;
     recovery.log_start_offset = checkpointed.log_start_offset;
     recovery.clean = log_dir->opened(topic_partition);
+    first_dirty_offset = checkpointed.first_dirty_offset;
   }
   ASSIGN_OR_RETURN(RecoveredLog recovered, recover_log(*dir, recovery));
   if (report != nullptr) *report = recovered.report;
   std::unique_ptr<LogWriter> writer(new LogWriter(std::move(dir), std::move(log_dir),
                                                   std::move(topic_partition), std::move(options)));
   const MutexLock guard(writer->mutex_);
+  writer->first_dirty_offset_ = first_dirty_offset;
   RETURN_IF_ERROR(writer->take_over(std::move(recovered)));
   return writer;
 }
@@ -83,7 +86,7 @@ Result<void> LogWriter::take_over(RecoveredLog recovered) {
   leader_epochs_ = std::move(recovered.leader_epochs);
   log_start_offset_ = recovered.log_start_offset;
   recovery_point_ = recovered.recovery_point;
-  segment_created_ = now();
+  segment_created_ = flushed_at_ = now();
   draw_jitter();
   return begin_epoch(
       options_.leader_epoch.value_or(leader_epochs_.latest().value_or(LeaderEpoch{0})));
@@ -173,6 +176,13 @@ Result<LogWriter::Appended> LogWriter::append(std::span<char> batch) {
     producers_.take_back();
     return fail(std::move(written.error()));
   }
+  if (appended.last_offset - recovery_point_ + 1 >= options_.config.flush_messages) {
+    if (auto flushed = flush_locked(); !flushed) {
+      // It is in the log, and may be lost: nobody can be told that it is neither.
+      closed_ = true;
+      return fail(Errc::kReadOnly, flushed.error().what + "; what was appended may be lost");
+    }
+  }
   return appended;
 }
 
@@ -214,7 +224,7 @@ Result<void> LogWriter::roll_locked() {
   sealed_.push_back(sealed);
   active_ = std::move(*fresh);
   recovery_point_ = sealed.next_offset;
-  segment_created_ = now();
+  segment_created_ = flushed_at_ = now();
   draw_jitter();
   return write_snapshot();
 }
@@ -230,11 +240,23 @@ Result<void> LogWriter::write_snapshot() {
 
 Result<void> LogWriter::flush() {
   const MutexLock guard(mutex_);
+  return flush_locked();
+}
+
+Result<void> LogWriter::flush_locked() {
   if (closed_) return {};
   if (active_->is_broken()) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": broken");
   RETURN_IF_ERROR(active_->sync_log());
   recovery_point_ = active_->segment().next_offset;
+  flushed_at_ = now();
   return {};
+}
+
+Result<void> LogWriter::flush_if_due(TimestampMs at) {
+  const MutexLock guard(mutex_);
+  const bool something = recovery_point_ < active_->segment().next_offset;
+  if (!something || at - flushed_at_ < options_.config.flush_ms) return {};
+  return flush_locked();
 }
 
 Result<void> LogWriter::checkpoint() {
@@ -342,6 +364,72 @@ Result<void> LogWriter::rename_to_deleted(const std::string& name,
 
 Result<void> LogWriter::unlink_deleted(const std::string& name) {
   return dir_->unlink_if_there(name);
+}
+
+Offset LogWriter::last_stable_offset() const {
+  const MutexLock guard(mutex_);
+  return producers_.first_open_transaction().value_or(active_->segment().next_offset);
+}
+
+std::vector<ProducerSnapshotEntry> LogWriter::producers() const {
+  const MutexLock guard(mutex_);
+  return producers_.producers();
+}
+
+std::optional<Offset> LogWriter::first_dirty_offset() const {
+  const MutexLock guard(mutex_);
+  return first_dirty_offset_;
+}
+
+Result<void> LogWriter::checkpoint_first_dirty(Offset offset) {
+  const MutexLock guard(mutex_);
+  first_dirty_offset_ = offset;
+  return log_dir_ ? log_dir_->checkpoint_cleaner(topic_partition_, offset) : Result<void>{};
+}
+
+Result<std::vector<std::string>> LogWriter::replace_segments(
+    const std::vector<Offset>& base_offsets, const WrittenSegment& cleaned) {
+  const MutexLock guard(mutex_);
+  if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");
+  CHECK(!base_offsets.empty() && base_offsets.front() == cleaned.base_offset);
+  const auto first = std::ranges::find(sealed_, base_offsets.front(), &WrittenSegment::base_offset);
+  const auto count = static_cast<std::ptrdiff_t>(base_offsets.size());
+  if (sealed_.end() - first < count ||
+      !std::equal(base_offsets.begin(), base_offsets.end(), first,
+                  [](Offset base, const auto& segment) { return base == segment.base_offset; }))
+    return fail(Errc::kOutOfRange,
+                topic_partition_.to_string() + ": segments were deleted while they were compacted");
+  std::vector<std::string> renamed;
+  if (auto swapped = swap_in(base_offsets, renamed); !swapped) {
+    closed_ = true;
+    return fail(Errc::kReadOnly, swapped.error().what + "; the log must be opened anew");
+  }
+  *first = cleaned;
+  sealed_.erase(first + 1, first + count);
+  return renamed;
+}
+
+// Each step is durable before the next: a `.swap` whose originals are gone is complete.
+Result<void> LogWriter::swap_in(const std::vector<Offset>& base_offsets,
+                                std::vector<std::string>& renamed) {
+  const auto files = {SegmentFile::kLog, SegmentFile::kOffsetIndex, SegmentFile::kTimeIndex,
+                      SegmentFile::kTransactionIndex};
+  std::vector<std::string> plain_names;
+  for (const auto file : files) {
+    const std::string name = file_of(base_offsets.front(), file);
+    auto done = dir_->rename(name + ".cleaned", name + ".swap");
+    if (done) plain_names.push_back(name);
+    if (!done && done.error().code != Errc::kNotFound) return done;
+  }
+  RETURN_IF_ERROR(dir_->sync_dir());
+  for (const Offset base : base_offsets) {
+    for (const auto file : files) RETURN_IF_ERROR(rename_to_deleted(file_of(base, file), renamed));
+    if (base != base_offsets.front())
+      RETURN_IF_ERROR(rename_to_deleted(file_of(base, SegmentFile::kProducerSnapshot), renamed));
+  }
+  RETURN_IF_ERROR(dir_->sync_dir());
+  for (const auto& name : plain_names) RETURN_IF_ERROR(dir_->rename(name + ".swap", name));
+  return dir_->sync_dir();
 }
 
 }  // namespace offsetfs::storage

@@ -42,6 +42,10 @@ namespace offsetfs::storage {
 //   an index is full
 //   an offset would lie more than 2^31 - 1 past the segment's base
 //
+// With `preallocate` a new segment's `.log` has segment.bytes of zeros up to then as well. What is
+// appended is made durable by flush(), at rolls, and by flush.messages and flush.ms. A batch is
+// stored as it comes: compression.type and message.timestamp.*.max.ms are for whoever makes it.
+//
 // Any thread: appends are taken one after the other, a batch is never interleaved.
 // Source: Kafka 4.3.1, UnifiedLog, LogSegment, LocalLog.
 class LogWriter {
@@ -76,11 +80,15 @@ class LogWriter {
   // One whole batch of magic 2, changed in place (offset, epoch, append time). kInvalid: no such
   // batch, or one that breaks its own header; kTooLarge: beyond max.message.bytes or segment.bytes;
   // kIo (ENOSPC, EIO): nothing was appended, and the next try may succeed; kReadOnly: what was
-  // written half could not be cut away, or the log is closed: to be opened again.
+  // written half could not be cut away, or the flush that flush.messages asked for failed, or the
+  // log is closed: to be opened again.
   Result<Appended> append(std::span<char> batch);
 
   // Everything appended before this call is durable after it. Moves the recovery point.
   Result<void> flush();
+  // The same once flush.ms have gone by since the last time, if there is something to flush: what
+  // an owner calls now and then.
+  Result<void> flush_if_due(TimestampMs at);
   // Writes the log directory's checkpoints: what an owner does every minute, as a broker does, so
   // that a crash need not be followed by a walk from the log's start.
   Result<void> checkpoint_offsets();
@@ -111,6 +119,23 @@ class LogWriter {
   Result<std::vector<std::string>> remove_segments(Offset end);
   Result<void> unlink_deleted(const std::string& name);
 
+  // --- For compaction (log_compaction.h) ---------------------------------------------------------
+
+  WriteDir& dir() const { return *dir_; }
+  // Below it every transaction has ended.
+  Offset last_stable_offset() const;
+  std::vector<ProducerSnapshotEntry> producers() const;
+  // The first offset that was never cleaned, as the log directory's checkpoint has it.
+  std::optional<Offset> first_dirty_offset() const;
+  Result<void> checkpoint_first_dirty(Offset offset);
+  // Puts `cleaned`, whose files are written and durable and bear `.cleaned`, in the place of the
+  // sealed segments with these base offsets, whose files are renamed to .deleted: through `.swap`,
+  // as a broker does it, so that a crash leaves the one or the other. The names, for
+  // unlink_deleted. kOutOfRange: those segments are no longer there; nothing was changed. After any
+  // other failure the log is closed: the next opening settles it.
+  Result<std::vector<std::string>> replace_segments(const std::vector<Offset>& base_offsets,
+                                                    const WrittenSegment& cleaned);
+
  private:
   LogWriter(std::shared_ptr<WriteDir> dir, std::shared_ptr<LogDirWriter> log_dir,
             TopicPartition topic_partition, Options options);
@@ -119,10 +144,13 @@ class LogWriter {
   Result<void> check(Bytes batch, BatchHeader& header) const;
   bool must_roll(const BatchHeader& header) const REQUIRES(mutex_);
   Result<void> roll_locked() REQUIRES(mutex_);
+  Result<void> flush_locked() REQUIRES(mutex_);
   Result<void> begin_epoch(LeaderEpoch epoch) REQUIRES(mutex_);
   Result<void> write_epochs() REQUIRES(mutex_);
   Result<void> write_snapshot() REQUIRES(mutex_);
   Result<void> checkpoint() REQUIRES(mutex_);
+  Result<void> swap_in(const std::vector<Offset>& base_offsets, std::vector<std::string>& renamed)
+      REQUIRES(mutex_);
   Result<void> rename_to_deleted(const std::string& name, std::vector<std::string>& renamed)
       REQUIRES(mutex_);
   void draw_jitter() REQUIRES(mutex_);
@@ -142,7 +170,9 @@ class LogWriter {
   LeaderEpoch epoch_ GUARDED_BY(mutex_);
   Offset log_start_offset_ GUARDED_BY(mutex_);
   Offset recovery_point_ GUARDED_BY(mutex_);
+  std::optional<Offset> first_dirty_offset_ GUARDED_BY(mutex_);
   TimestampMs segment_created_ GUARDED_BY(mutex_);
+  TimestampMs flushed_at_ GUARDED_BY(mutex_);
   std::int64_t jitter_ms_ GUARDED_BY(mutex_) = 0;
   std::mt19937_64 random_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;

@@ -103,10 +103,21 @@ void ProducerState::take_back() {
   previous_id_ = -1;
 }
 
-std::string ProducerState::snapshot() const {
+std::string ProducerState::snapshot() const { return render_producer_snapshot(producers()); }
+
+std::vector<ProducerSnapshotEntry> ProducerState::producers() const {
   std::vector<ProducerSnapshotEntry> entries;
   for (const auto& [id, producer] : producers_) entries.push_back(producer);
-  return render_producer_snapshot(entries);
+  return entries;
+}
+
+std::optional<Offset> ProducerState::first_open_transaction() const {
+  std::optional<Offset> first;
+  for (const auto& [id, producer] : producers_) {
+    const Offset begin = producer.current_txn_first_offset;
+    if (begin.value >= 0 && (!first || begin < *first)) first = begin;
+  }
+  return first;
 }
 
 }  // namespace offsetfs::storage

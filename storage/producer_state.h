@@ -35,6 +35,9 @@ class ProducerState {
   void take_back();
 
   std::string snapshot() const;  // the bytes of `<next_offset>.snapshot`
+  std::vector<ProducerSnapshotEntry> producers() const;
+  // Where the earliest transaction begins that is still open; nothing: none is.
+  std::optional<Offset> first_open_transaction() const;
 
  private:
   ProducerSnapshotEntry& of(const BatchHeader& header);

@@ -162,6 +162,14 @@ Result<void> PosixWriteDir::unlink(const std::string& name) {
   return fail_errno(errno, name_of(name));
 }
 
+Result<void> PosixWriteDir::set_mtime(const std::string& name, std::int64_t mtime_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const timespec mtime{mtime_ns / kSecond, mtime_ns % kSecond};
+  const timespec times[] = {{0, UTIME_OMIT}, mtime};
+  if (::utimensat(fd_.get(), name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0) return {};
+  return fail_errno(errno, name_of(name) + ": setting its time");
+}
+
 Result<void> PosixWriteDir::sync_dir() {
   if (::fsync(fd_.get()) == 0) return {};
   return fail_errno(errno, path_ + ": fsync");

@@ -55,6 +55,7 @@ class WriteDir {
   virtual Result<std::vector<std::string>> list_directories() const = 0;  // in order
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
   virtual Result<void> unlink(const std::string& name) = 0;  // kNotFound if absent
+  virtual Result<void> set_mtime(const std::string& name, std::int64_t mtime_ns) = 0;
   virtual Result<void> sync_dir() = 0;
   virtual std::string name_of(const std::string& name) const = 0;  // for messages
 
@@ -82,6 +83,7 @@ class PosixWriteDir final : public WriteDir {
   Result<std::vector<std::string>> list_directories() const override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> unlink(const std::string& name) override;
+  Result<void> set_mtime(const std::string& name, std::int64_t mtime_ns) override;
   Result<void> sync_dir() override;
   std::string name_of(const std::string& name) const override { return path_ + "/" + name; }
 

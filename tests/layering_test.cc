@@ -50,11 +50,13 @@ const std::vector<Rung>& ladder() {
       {"log dir", {"log_changes", "log_source", "log_dir", "log_watcher"}},
       {"beside",
        {"log_writer", "write_dir", "dir_lock", "index_writer", "tail_survey", "segment_writer",
-        "producer_state", "log_dir_writer", "log_retention", "retention", "log_recovery",
-        "log_config", "metadata_record", "cluster_metadata", "settings", "removable",
-        "producer_replay"}},
+        "producer_state", "log_dir_writer", "log_retention", "deleted_files", "retention",
+        "log_recovery", "log_config", "metadata_record", "cluster_metadata", "settings",
+        "removable", "producer_replay"}},
       {"logs of our own",
-       {"log_settings", "log_dir_owner", "log_creation", "bootstrap_checkpoint", "broker_dir"}},
+       {"log_settings", "log_dir_owner", "log_creation", "bootstrap_checkpoint", "broker_dir",
+        "key_offsets", "compaction_plan", "cleaned_transactions", "compaction_filter",
+        "log_compaction"}},
   };
   return rungs;
 }

@@ -38,6 +38,7 @@ class CrashingDir final : public storage::WriteDir {
   storage::Result<std::vector<std::string>> list_directories() const override { return {}; }
   storage::Result<void> rename(const std::string& from, const std::string& to) override;
   storage::Result<void> unlink(const std::string& name) override;
+  storage::Result<void> set_mtime(const std::string&, std::int64_t) override { return change(); }
   storage::Result<void> sync_dir() override;
   std::string name_of(const std::string& name) const override { return "memory/" + name; }
 
