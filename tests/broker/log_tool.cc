@@ -3,10 +3,11 @@
 //   log_tool generate LOG_DIR TOPIC PARTITION EXPECTED [codec=none|gzip|snappy|lz4|zstd|mixed]
 //       [records=N] [seed=N] [first_time=MS] [append_time=MS] [key_space=N]
 //       [kind=plain|idempotent|transactions] [end=clean|crash] [SETTING=VALUE ...]
+//   log_tool compact LOG_DIR TOPIC PARTITION now=MS [SETTING=VALUE ...]
 //   log_tool replay SOURCE_PARTITION_DIR LOG_DIR TOPIC PARTITION [end=clean|crash]
 //       [SETTING=VALUE ...]
 //
-// Both print the log's end offset. `generate` appends records that its seed makes, batch by batch,
+// All print the log's end offset. `generate` appends records that its seed makes, batch by batch,
 // and writes to EXPECTED what a consumer should get, a record a line:
 //
 //   offset TAB timestamp TAB key TAB value TAB header=value,...     hexadecimal, "-" is null
@@ -31,6 +32,7 @@
 #include "storage/batch_builder.h"
 #include "storage/batch_scanner.h"
 #include "storage/dir_lock.h"
+#include "storage/log_compaction.h"
 #include "storage/log_config.h"
 #include "storage/log_dir_writer.h"
 #include "storage/log_writer.h"
@@ -262,6 +264,21 @@ int generate(int argc, char** argv) {
   return 0;
 }
 
+// --- compact -------------------------------------------------------------------------------------
+
+int compact(int argc, char** argv) {
+  if (argc < 6) give_up("compact LOG_DIR TOPIC PARTITION now=MS [SETTING=VALUE ...]");
+  const Words words = words_from(argc, argv, 5);
+  const OpenLog open = open_log(argv[2], {argv[3], std::atoi(argv[4])}, words);
+  const TimestampMs now{std::stoll(word(words, "now", "0"))};
+  LogCompaction compaction(*open.log);
+  const auto run = or_give_up(compaction.run_at_once(now));
+  if (!run.cleaned) give_up("there was nothing to compact");
+  or_give_up(compaction.unlink_due({INT64_MAX}));
+  end(open, words);
+  return 0;
+}
+
 // --- replay --------------------------------------------------------------------------------------
 
 int replay(int argc, char** argv) {
@@ -297,5 +314,6 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "generate") return offsetfs::generate(argc, argv);
   if (what == "replay") return offsetfs::replay(argc, argv);
-  offsetfs::give_up("generate or replay");
+  if (what == "compact") return offsetfs::compact(argc, argv);
+  offsetfs::give_up("generate, compact or replay");
 }

@@ -4,9 +4,11 @@ the same history written by it and by us gives the same files."""
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import broker
@@ -60,10 +62,10 @@ def segment_files(partition_dir):
 class Written:
     """A log that log_tool made, and what a consumer should get of it."""
 
-    def __init__(self, folder, log_dir, topic, *more):
+    def __init__(self, folder, log_dir, topic, *more, first_time=OLD):
         self.topic = topic
         expected = os.path.join(folder, topic + ".expected")
-        self.end = int(run(LOG_TOOL, "generate", log_dir, topic, "0", expected, f"first_time={OLD}",
+        self.end = int(run(LOG_TOOL, "generate", log_dir, topic, "0", expected, f"first_time={first_time}",
                            f"segment.bytes={SEGMENT_BYTES}", *more))
         with open(expected) as text:
             lines = text.read().splitlines()
@@ -273,6 +275,101 @@ class SameHistory(WriteTest):
         words = "Invalid value 1048575 for configuration segment.bytes: Value must be at least 1048576"
         self.assertIn(words, str(refused.exception))
         self.assertIn(words, ours.stderr)
+
+
+class Compaction(WriteTest):
+    """The same logs, compacted by a broker's cleaner and by us: the same bytes. And a broker serves what
+    we compacted."""
+
+    # Uncompressed: what a codec makes of the same records is its own affair.
+    LOGS = {
+        "plain": ["records=9000", "key_space=700"],
+        "idempotent": ["records=9000", "key_space=700", "kind=idempotent"],
+        "transactions": ["records=9000", "key_space=700", "kind=transactions"],
+    }
+    SETTINGS = [*SETTINGS, "cleanup.policy=compact", "min.cleanable.dirty.ratio=0.001",
+                "file.delete.delay.ms=0", "index.interval.bytes=512"]
+
+    def test_gives_the_files_of_a_brokers_cleaner(self):
+        now = time.time_ns() // 1_000_000  # a broker forgets producers that are a day old
+        ours_dir = os.path.join(self.root, "ours")
+        logs = {}
+        for topic, how in self.LOGS.items():
+            for log_dir, more in ((self.log_dir, ["--broker"]), (ours_dir, [])):
+                create(log_dir, topic, *more, settings=self.SETTINGS)
+                logs[log_dir, topic] = Written(self.root, log_dir, topic, *how, "index.interval.bytes=512",
+                                               first_time=now - 3_600_000)
+        node = broker.Broker(self.root, {"log.cleaner.backoff.ms": "500", "log.initial.task.delay.ms": "500"},
+                             made=True)
+        client = self.start(node)
+        checkpoint = os.path.join(self.log_dir, "cleaner-offset-checkpoint")
+        self.wait_for("all are cleaned", lambda: os.path.exists(checkpoint)
+                      and all(f"{topic} 0 " in content(checkpoint).decode() for topic in self.LOGS))
+        for topic in self.LOGS:
+            with self.subTest(topic=topic):
+                theirs = self.sealed_files(logs[self.log_dir, topic])
+                passed = self.time_of_pass(theirs) or now
+                run(LOG_TOOL, "compact", ours_dir, topic, "0", f"now={passed}", *self.SETTINGS)
+                self.check_same(self.sealed_files(logs[ours_dir, topic]), theirs)
+        node.stop()
+
+        # Back to a broker: what it serves is what is left, key by key the latest.
+        for topic in self.LOGS:
+            ours, place = logs[ours_dir, topic].partition_dir, logs[self.log_dir, topic].partition_dir
+            for name in os.listdir(place):
+                if name not in ("partition.metadata", "leader-epoch-checkpoint"):
+                    os.unlink(os.path.join(place, name))
+            for name in os.listdir(ours):
+                if name not in ("partition.metadata", "leader-epoch-checkpoint"):
+                    shutil.copy2(os.path.join(ours, name), place)
+        os.unlink(os.path.join(self.log_dir, ".kafka_cleanshutdown"))
+        client = self.start(node)
+        for topic in self.LOGS:
+            with self.subTest(topic=topic):
+                log = logs[ours_dir, topic]
+                served = os.path.join(self.root, "served")
+                client.ask("consume", topic, "read_committed", served)
+                with open(served) as text:
+                    left = text.read().splitlines()
+                self.assertTrue(set(left) <= set(log.committed))
+                self.assertEqual(self.latest(left), self.latest(log.committed))
+                self.assertLess(len(left), len(log.committed))
+                self.assertEqual(client.ask("ends", topic).split()[1], str(log.end))
+
+    @staticmethod
+    def latest(lines):
+        """Key -> what a reader who keeps the last value of each ends up with."""
+        state = {}
+        for line in lines:
+            _, _, key, value, headers = line.split("\t")
+            state[key] = (value, headers)
+        return {key: value for key, value in state.items() if value[0] != "-"}
+
+    @staticmethod
+    def sealed_files(log):
+        """Without the active segment, and without snapshots: a broker takes another one at its start."""
+        active = max(name for name in os.listdir(log.partition_dir) if name.endswith(".log"))[:20]
+        return {name: data for name, data in segment_files(log.partition_dir).items()
+                if name[:20] < active and not name.endswith(".snapshot")}
+
+    @staticmethod
+    def time_of_pass(files):
+        """When the cleaner ran: a tombstone's batch has its horizon, a day later."""
+        for name, data in files.items():
+            at = 0
+            while name.endswith(".log") and at < len(data):
+                size, = struct.unpack_from(">i", data, at + 8)
+                attributes, _, base_timestamp = struct.unpack_from(">hiq", data, at + 21)
+                if attributes & 0x40:
+                    return base_timestamp - 86_400_000
+                at += 12 + size
+        return None
+
+    def wait_for(self, what, condition):
+        deadline = time.monotonic() + broker.PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "never happened: " + what)
+            time.sleep(0.1)
 
 
 if __name__ == "__main__":
