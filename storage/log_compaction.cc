@@ -262,8 +262,16 @@ class CleanedSegment {
     collected_ += batch;
     return collected_.size() < kCollectedBytes ? Result<void>{} : write_collected();
   }
-  void add_aborted(const AbortedTransaction& aborted) {
-    transaction_index_ += render_aborted_transaction(aborted);
+  Result<void> add_aborted(const AbortedTransaction& aborted) {
+    if (!transaction_index_) {
+      ASSIGN_OR_RETURN(auto opened, open(SegmentFile::kTransactionIndex));
+      ASSIGN_OR_RETURN(
+          transaction_index_,
+          IndexWriter::open(std::move(opened),
+                            static_cast<std::int64_t>(TransactionIndex::kEntryBytes), 0, 0));
+      transaction_index_->collect();
+    }
+    return transaction_index_->append(render_aborted_transaction(aborted));
   }
 
   // Durable, and as old as `mtime_ns`.
@@ -272,10 +280,9 @@ class CleanedSegment {
     RETURN_IF_ERROR(log_->sync());
     RETURN_IF_ERROR(indexes_->seal());
     RETURN_IF_ERROR(indexes_->sync());
-    if (!transaction_index_.empty()) {
-      ASSIGN_OR_RETURN(const auto file, open(SegmentFile::kTransactionIndex));
-      RETURN_IF_ERROR(file->write_at({0}, transaction_index_));
-      RETURN_IF_ERROR(file->sync());
+    if (transaction_index_) {
+      RETURN_IF_ERROR(transaction_index_->trim());
+      RETURN_IF_ERROR(transaction_index_->sync());
     }
     RETURN_IF_ERROR(dir_.set_mtime(name_of(SegmentFile::kLog), mtime_ns));
     segment_.next_offset = next_offset;
@@ -307,7 +314,7 @@ class CleanedSegment {
   std::unique_ptr<WriteFile> log_;
   std::optional<SegmentIndexes> indexes_;
   std::string collected_;
-  std::string transaction_index_;
+  std::optional<IndexWriter> transaction_index_;  // with the first entry
   bool handed_over_ = false;
 };
 
@@ -357,7 +364,7 @@ class Pass {
     return for_each_batch(log_, input_.segments[i], [&](const auto& batch) -> Result<bool> {
       ASSIGN_OR_RETURN(const auto kept, filter_.filter(batch.header, batch.entry));
       if (!kept.batch.empty()) RETURN_IF_ERROR(cleaned.append(kept.batch));
-      if (kept.aborted) cleaned.add_aborted(*kept.aborted);
+      if (kept.aborted) RETURN_IF_ERROR(cleaned.add_aborted(*kept.aborted));
       return true;
     });
   }

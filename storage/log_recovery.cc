@@ -330,7 +330,7 @@ class Recovery {
   // The indexes grow beside the old ones and take their place when the walk has ended well.
   struct Rebuilt {
     SegmentIndexes indexes;
-    std::string transaction_index;
+    std::optional<IndexWriter> transaction_index;  // with the first entry
   };
 
   Result<Rebuilt> start_indexes(Offset base) {
@@ -352,7 +352,8 @@ class Recovery {
     ASSIGN_OR_RETURN(auto rebuilt, start_indexes(log_.segments[i].base_offset));
     auto walked = walk_into(i, rebuilt);
     if (walked) return walked;
-    for (const auto file : {SegmentFile::kOffsetIndex, SegmentFile::kTimeIndex})
+    for (const auto file :
+         {SegmentFile::kOffsetIndex, SegmentFile::kTimeIndex, SegmentFile::kTransactionIndex})
       (void)dir_.unlink_if_there(file_of(log_.segments[i].base_offset, file) + ".tmp").has_value();
     return walked;
   }
@@ -407,7 +408,7 @@ class Recovery {
                                           ", which no Kafka has; nothing was changed");
     RETURN_IF_ERROR(rebuilt.indexes.add(header, batch.position));
     if (const auto aborted = log_.producers.note(header, batch.entry))
-      rebuilt.transaction_index += render_aborted_transaction(*aborted);
+      RETURN_IF_ERROR(note_aborted(*aborted, segment, rebuilt));
     else if (header.is_control() && header.last_offset < log_.producers.next_offset() - 1)
       keep_transaction_index_ = true;
     if (header.is_v2() && header.leader_epoch.value >= 0)
@@ -416,6 +417,20 @@ class Recovery {
     segment.next_offset = header.next_offset();
     ++log_.report.batches_walked;
     return {};
+  }
+
+  Result<void> note_aborted(const AbortedTransaction& aborted, const WrittenSegment& segment,
+                            Rebuilt& rebuilt) {
+    if (!rebuilt.transaction_index) {
+      const std::string name = file_of(segment.base_offset, SegmentFile::kTransactionIndex);
+      ASSIGN_OR_RETURN(auto opened, dir_.open(name + ".tmp", WriteDir::Open::kFresh));
+      ASSIGN_OR_RETURN(
+          rebuilt.transaction_index,
+          IndexWriter::open(std::move(opened),
+                            static_cast<std::int64_t>(TransactionIndex::kEntryBytes), 0, 0));
+      rebuilt.transaction_index->collect();
+    }
+    return rebuilt.transaction_index->append(render_aborted_transaction(aborted));
   }
 
   std::string at(const WrittenSegment& segment, Position position) const {
@@ -466,9 +481,10 @@ class Recovery {
     RETURN_IF_ERROR(dir_.adopt_temporary(file_of(base, SegmentFile::kTimeIndex),
                                          rebuilt.indexes.time_index().file()));
     const std::string aborted = file_of(base, SegmentFile::kTransactionIndex);
-    if (!rebuilt.transaction_index.empty())
-      RETURN_IF_ERROR(dir_.replace(aborted, rebuilt.transaction_index));
-    else if (!keep_transaction_index_)
+    if (rebuilt.transaction_index) {
+      RETURN_IF_ERROR(rebuilt.transaction_index->trim());
+      RETURN_IF_ERROR(dir_.adopt_temporary(aborted, rebuilt.transaction_index->file()));
+    } else if (!keep_transaction_index_)
       RETURN_IF_ERROR(dir_.unlink_if_there(aborted));
     keep_transaction_index_ = false;
     segment.indexes = rebuilt.indexes.state();
@@ -506,14 +522,32 @@ class Recovery {
     log_.leader_epochs.truncate_from_end(log_.log_end_offset);
     if (log_.leader_epochs.entries() != epochs_as_found_)
       RETURN_IF_ERROR(dir_.replace(kLeaderEpochs, render_leader_epochs(log_.leader_epochs)));
-    for (const Offset snapshot : snapshots_) {
-      if (snapshot > log_.log_end_offset)
-        RETURN_IF_ERROR(remove(file_of(snapshot, SegmentFile::kProducerSnapshot)));
-      else
-        log_.snapshot_offset = snapshot;
-    }
+    RETURN_IF_ERROR(settle_snapshots());
     log_.report.was_clean = options_.clean && log_.report.segments_walked == 0;
     return {};
+  }
+
+  // Every clean stop leaves one at the log's end: of those that lie at no segment's base a broker
+  // keeps the newest, if it lies behind the last base.
+  Result<void> settle_snapshots() {
+    std::optional<Offset> stray;
+    for (const Offset snapshot : snapshots_) {
+      if (snapshot > log_.log_end_offset) {
+        RETURN_IF_ERROR(remove(file_of(snapshot, SegmentFile::kProducerSnapshot)));
+        continue;
+      }
+      log_.snapshot_offset = snapshot;
+      if (std::ranges::binary_search(log_.segments, snapshot, {}, &WrittenSegment::base_offset))
+        continue;
+      if (stray) RETURN_IF_ERROR(unlink_snapshot(*stray));
+      stray = snapshot;
+    }
+    if (stray && *stray < log_.segments.back().base_offset) return unlink_snapshot(*stray);
+    return {};
+  }
+
+  Result<void> unlink_snapshot(Offset offset) {
+    return dir_.unlink_if_there(file_of(offset, SegmentFile::kProducerSnapshot));
   }
 
   WriteDir& dir_;

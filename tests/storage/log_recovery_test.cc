@@ -8,6 +8,7 @@
 #include <new>
 #include <random>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -254,6 +255,29 @@ TEST(LogRecoveryTest, ACleanStopIsFollowedByNoScanAndTheLogGoesOn) {
   EXPECT_EQ(log->segments.back().indexes.max_timestamp, storage::TimestampMs{1049});
   EXPECT_EQ(log->producers.snapshot(), dir->content("00000000000000000050.snapshot"));
   EXPECT_TRUE(dir->contents() == before);
+}
+
+TEST(LogRecoveryTest, OfTheSnapshotsThatCleanStopsLeaveTheLastOneStays) {
+  const auto dir = std::make_shared<CrashingDir>(1);
+  const auto snapshots = [&] {
+    std::vector<std::string> names;
+    for (const auto& [name, content] : dir->contents())
+      if (name.ends_with(".snapshot")) names.push_back(name);
+    return names;
+  };
+  for (int life = 0; life < 5; ++life) {
+    const auto log = open_log(dir, writer_options());
+    std::string batch = make_batch({"a"}, 1, 7);
+    ASSERT_TRUE(log->append(batch));
+    if (life == 2) {
+      ASSERT_TRUE(log->roll());
+    }
+    ASSERT_TRUE(log->append(batch));
+    ASSERT_TRUE(log->close());
+  }
+  ASSERT_TRUE(open_log(dir, writer_options()));
+  EXPECT_THAT(snapshots(), testing::ElementsAre("00000000000000000005.snapshot",
+                                                "00000000000000000010.snapshot"));
 }
 
 TEST(LogRecoveryTest, ACleanMarkOverATornTailIsNotBelieved) {
