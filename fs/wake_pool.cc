@@ -22,12 +22,18 @@ void WakePool::add(std::vector<Task> tasks) {
   const bool several = tasks.size() > 1;
   tasks_.insert(tasks_.end(), std::make_move_iterator(tasks.begin()),
                 std::make_move_iterator(tasks.end()));
-  while (idle_ < tasks_.size() && threads_.size() < static_cast<std::size_t>(most_threads_)) {
+  while (wants_thread()) {
     ++idle_;  // it will be
     threads_.emplace_back([this] { run(); });
   }
   lock.unlock();
   several ? more_.notify_all() : more_.notify_one();
+}
+
+bool WakePool::wants_thread() const {
+  if (idle_ >= tasks_.size()) return false;
+  if (threads_.size() < most_threads_) return true;
+  return idle_ == 0 && threads_.size() < kMostWhenStuck && Clock::now() - last_taken_ > kStuckAfter;
 }
 
 void WakePool::run() {
@@ -38,6 +44,7 @@ void WakePool::run() {
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
     --idle_;
+    last_taken_ = Clock::now();
     lock.unlock();
     task();
     task = nullptr;  // what it holds may take locks to go

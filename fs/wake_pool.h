@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -9,13 +11,17 @@
 
 namespace offsetfs::fs {
 
-// A few threads that do what a wake-up brings. They are started by the first task, sleep when there
-// is none, and take tasks in the order they came.
+// A few threads that do what a wake-up brings. They are started by the first tasks, sleep when
+// there are none, and take tasks in the order they came. Where all are stuck, because the source
+// under them is, more are started for the tasks that come then, up to kMostWhenStuck.
 class WakePool {
  public:
   using Task = std::function<void()>;
 
-  explicit WakePool(int threads) : most_threads_(threads) {}
+  static constexpr std::size_t kMostWhenStuck = 16;
+  static constexpr std::chrono::milliseconds kStuckAfter{100};
+
+  explicit WakePool(int threads) : most_threads_(static_cast<std::size_t>(threads)) {}
   ~WakePool() { stop(); }
   WakePool(const WakePool&) = delete;
   WakePool& operator=(const WakePool&) = delete;
@@ -27,13 +33,17 @@ class WakePool {
   void stop();
 
  private:
-  void run();
+  using Clock = std::chrono::steady_clock;
 
-  const int most_threads_;
+  void run();
+  bool wants_thread() const;  // mutex_ held
+
+  const std::size_t most_threads_;
   std::mutex mutex_;
   std::condition_variable more_;
   bool stopped_ = false;
   std::size_t idle_ = 0;
+  Clock::time_point last_taken_{};  // when a task was begun
   std::deque<Task> tasks_;
   std::vector<std::thread> threads_;
 };
