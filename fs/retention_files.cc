@@ -8,6 +8,7 @@
 #include "fs/render_retention.h"
 #include "fs/timeline_svg.h"
 #include "fs/what_if.h"
+#include "storage/log_settings.h"
 #include "storage/segment_files.h"
 
 namespace offsetfs::fs {
@@ -17,6 +18,8 @@ using storage::Errc;
 using storage::Offset;
 using storage::Result;
 using storage::TimestampMs;
+
+constexpr std::size_t kMostSettingsBytes = 1 << 20;
 
 std::int64_t steady_now_ms() {
   using namespace std::chrono;
@@ -101,10 +104,7 @@ Result<std::string> RetentionFiles::text(const PartitionView& view, const Node& 
   if (node.kind == NodeKind::kWhatIfFile) {
     const auto settings = parse_what_if(node.text);
     if (!settings) return storage::fail(Errc::kNotFound, "no settings: " + node.text);
-    const auto& topic = view.log->topic_partition().topic;
-    ASSIGN_OR_RETURN(const auto supposed,
-                     make_retention_report(*view.log, settings_.for_topic(topic, *settings),
-                                           settings_.knows_cluster(), now));
+    ASSIGN_OR_RETURN(const auto supposed, make_report(view, *settings, now));
     return node.form == Form::kJson ? render_retention_status_json(supposed)
                                     : render_retention_status_tsv(supposed);
   }
@@ -133,6 +133,22 @@ Result<std::vector<NamesListing::Item>> RetentionFiles::list(const PartitionView
   return items;
 }
 
+// A log that no cluster knows may have its settings beside it.
+Result<RetentionReport> RetentionFiles::make_report(const PartitionView& view,
+                                                    const storage::ConfigMap& by_hand,
+                                                    TimestampMs now) const {
+  constexpr const char* kName = storage::kLogSettingsFile;
+  ASSIGN_OR_RETURN(const auto text, view.log->read_beside(kName, kMostSettingsBytes));
+  storage::ConfigMap own;
+  if (text) {
+    ASSIGN_OR_RETURN(
+        own, storage::parse_log_settings(*text, view.log->dir()->name_of(view.log->below(kName))));
+  }
+  return make_retention_report(*view.log,
+                               settings_.for_log(view.log->topic_partition().topic, own, by_hand),
+                               settings_.knows_cluster() || text.has_value(), now);
+}
+
 Result<RetentionFiles::Report> RetentionFiles::report(const PartitionView& view, TimestampMs now) {
   const auto steady = steady_now_ms();
   const auto segments = view.log->segments();
@@ -147,9 +163,7 @@ Result<RetentionFiles::Report> RetentionFiles::report(const PartitionView& view,
     });
     if (found != kept_.end()) return found->report;
   }
-  ASSIGN_OR_RETURN(auto made, make_retention_report(
-                                  *view.log, settings_.for_topic(view.log->topic_partition().topic),
-                                  settings_.knows_cluster(), now));
+  ASSIGN_OR_RETURN(auto made, make_report(view, {}, now));
   auto report = std::make_shared<const RetentionReport>(std::move(made));
   if (report->segments.size() > kManySegments) return report;  // too large to lie about
   const storage::MutexLock lock(mutex_);

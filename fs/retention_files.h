@@ -54,6 +54,10 @@ class RetentionFiles {
     Report report;
   };
 
+  storage::Result<RetentionReport> make_report(const PartitionView& view,
+                                               const storage::ConfigMap& by_hand,
+                                               storage::TimestampMs now) const;
+
   const storage::Settings& settings_;
   storage::Mutex mutex_;
   std::list<Kept> kept_ GUARDED_BY(mutex_);  // newest first

@@ -17,8 +17,9 @@ using storage::NewLog;
 using storage::Result;
 
 constexpr const char* kFooter = R"(
--o takes Kafka's topic settings, as -o segment.bytes=16777216,cleanup.policy=compact; they are kept beside the
-log (offsetfs.properties), and hold for whoever appends to it with offsetfs.
+-o takes Kafka's topic settings, as -o segment.bytes=16777216,cleanup.policy=compact\,delete (a comma in a
+value is written "\,"); they are kept beside the log (offsetfs.properties), and hold for whoever appends to
+it with offsetfs.
 
 Mind that a broker deletes what is older than a week, by the records' own times, unless retention.ms says
 otherwise.

@@ -20,15 +20,22 @@ Settings::Settings(Sources sources, Problems& problems)
 EffectiveConfig Settings::for_topic(const std::string& topic) const { return for_topic(topic, {}); }
 
 EffectiveConfig Settings::for_topic(const std::string& topic, const ConfigMap& by_hand) const {
+  return for_log(topic, {}, by_hand);
+}
+
+EffectiveConfig Settings::for_log(const std::string& topic, const ConfigMap& own,
+                                  const ConfigMap& by_hand) const {
   ConfigLevels levels;
   levels.command_line = by_hand;
   levels.command_line.insert(sources_.command_line.begin(), sources_.command_line.end());
   levels.server_properties = sources_.server_properties;
+  levels.topic = own;
   {
     const MutexLock lock(mutex_);
     refresh();
     if (cluster_) {
       levels.topic = cluster_->topic_settings(topic);
+      levels.topic.insert(own.begin(), own.end());
       levels.cluster_default = cluster_->cluster_default_settings();
       if (sources_.broker) levels.broker = cluster_->broker_settings(*sources_.broker);
     }

@@ -33,6 +33,10 @@ class Settings {
   EffectiveConfig for_topic(const std::string& topic) const;
   // A topic's settings with some given by hand on top (what-if).
   EffectiveConfig for_topic(const std::string& topic, const ConfigMap& by_hand) const;
+  // Of a log that may have settings of its own beside it (log_settings.h): at the topic's level,
+  // where what the cluster says goes before them.
+  EffectiveConfig for_log(const std::string& topic, const ConfigMap& own,
+                          const ConfigMap& by_hand) const;
   // Whether all of the cluster's own settings are known; if not, `policy` says that they may
   // differ.
   bool knows_cluster() const;

@@ -48,6 +48,43 @@ class CommandTest(CopyTest):
         return found
 
 
+class CreateTest(CommandTest):
+    """offsetfs create: a log that is there, with its settings; or one line."""
+
+    def test_a_log_that_was_made_is_an_empty_one_with_its_settings(self):
+        logs = os.path.join(self.folder, "logs")
+        made = offsetfs("create", logs, "--topic", "orders", "--partition", "3", "-o",
+                        "retention.ms=5000,cleanup.policy=compact\\,delete")
+        self.assertEqual((made.returncode, made.stderr), (0, b""))
+        self.assertEqual(made.stdout.decode(), os.path.join(logs, "orders-3") + "\n")
+        with Mount(logs) as mount:
+            self.assertEqual(mount.read("orders-3/state/log_end_offset"), b"0\n")
+            policy = mount.read("orders-3/retention/policy.tsv").decode()
+            self.assertRegex(policy, r"retention\.ms\t5000\t.*topic")
+            self.assertRegex(policy, r"cleanup\.policy\tcompact,delete\t.*topic")
+            self.assertEqual(mount.read("problems.jsonl"), b"")
+
+    def test_what_can_not_be_made_is_one_line(self):
+        logs = os.path.join(self.folder, "logs")
+        orders = ("create", logs, "--topic", "orders")
+        self.assertEqual(offsetfs(*orders).returncode, 0)
+        self.check_refused(*orders, says=b"offsetfs append")
+        self.check_refused("create", says=b"no DIR")
+        self.check_refused("create", logs, says=b"--topic")
+        self.check_refused("create", logs, "--topic", "a/b", says=b"ASCII")
+        self.check_refused("create", logs, "--topic", "a", "-o", "segment.bytes=1000", says=b"1048576")
+        self.check_refused("create", logs, "--topic", "a", "-o", "segment.byte=1", says=b"segment.bytes")
+        self.check_refused("create", fixture("clean"), "--topic", "a", says=b"--force")
+        self.check_refused("create", fixture("clean"), "--topic", "a", "--broker", says=b"kafka-topics")
+
+    def test_help(self):
+        for flag in ("--help", "-h"):
+            shown = offsetfs("create", flag)
+            self.assertEqual((shown.returncode, shown.stderr), (0, b""))
+            self.assertIn(b"--broker", shown.stdout)
+        self.assertIn(b"offsetfs create", offsetfs("--help").stdout)
+
+
 class StartTest(CommandTest):
     def test_help_and_version(self):
         for flag in ("--help", "-h"):
