@@ -75,10 +75,13 @@ void list(fuse_req_t req, std::size_t size, off_t cookie, const fuse_file_info* 
           bool with_attributes) {
   answer(req, [&](FileSystem& file_system) {
     Reply reply(req, size);
-    OpenDirectory& directory = *directory_of(info);
-    const std::lock_guard lock(directory.one_at_a_time);
-    const auto ended = directory.listing->list(
-        cookie, with_attributes, [&](const FileSystem::Name& name) { return reply.add(name); });
+    const auto ended = [&] {
+      OpenDirectory& directory = *directory_of(info);
+      // Given back before the reply: behind that the directory may be closed and gone.
+      const std::lock_guard lock(directory.one_at_a_time);
+      return directory.listing->list(cookie, with_attributes,
+                                     [&](const FileSystem::Name& name) { return reply.add(name); });
+    }();
     // Names first: the error is met again by who asks for what follows them.
     if (!ended && reply.empty()) return reply_error(req, ended.error());
     reply.send(file_system);
