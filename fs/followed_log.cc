@@ -10,21 +10,20 @@ using storage::MutexLock;
 using storage::Offset;
 using storage::Result;
 
-std::shared_ptr<FollowedLog> FollowedLog::begin(std::shared_ptr<const PartitionView> view,
-                                                std::shared_ptr<FollowShared> shared) {
-  auto log = std::make_shared<FollowedLog>(std::move(view), std::move(shared));
-  log->subscription_ = log->shared_->source->changes().subscribe(
-      log->view_->id, [weak = std::weak_ptr(log)](const LogChanges::Change&) {
-        if (const auto listening = weak.lock()) listening->changed();
-      });
-  return log;
-}
-
 FollowedLog::FollowedLog(std::shared_ptr<const PartitionView> view,
                          std::shared_ptr<FollowShared> shared)
     : view_(std::move(view)),
       shared_(std::move(shared)),
       stream_(shared_->resources.next_stream++) {}
+
+void FollowedLog::listen() {
+  const MutexLock lock(listening_);
+  if (std::exchange(listens_, true)) return;
+  subscription_ = shared_->source->changes().subscribe(
+      view_->id, [weak = weak_from_this()](const LogChanges::Change&) {
+        if (const auto log = weak.lock()) log->changed();
+      });
+}
 
 // --- Reading -----------------------------------------------------------------------------------
 
@@ -157,7 +156,11 @@ std::vector<FollowedLog::Wake> FollowedLog::take_waiters(const Result<FollowBoun
 }
 
 void FollowedLog::stop() {
-  subscription_.end();
+  {
+    const MutexLock lock(listening_);
+    listens_ = true;
+    subscription_.end();
+  }
   for (const Wake& wake : take_waiters(FollowBounds{})) wake();
 }
 

@@ -81,13 +81,14 @@ class FollowedLog : public std::enable_shared_from_this<FollowedLog> {
   using Ticket = std::uint64_t;
   using ChunkPtr = std::shared_ptr<const LogChunk>;
 
-  // Listens from here on.
-  static std::shared_ptr<FollowedLog> begin(std::shared_ptr<const PartitionView> view,
-                                            std::shared_ptr<FollowShared> shared);
   FollowedLog(std::shared_ptr<const PartitionView> view, std::shared_ptr<FollowShared> shared);
   ~FollowedLog() = default;
   FollowedLog(const FollowedLog&) = delete;
   FollowedLog& operator=(const FollowedLog&) = delete;
+
+  // Listens to the changes from when this returns, if it did not before. It may have to look at the
+  // source.
+  void listen();
 
   const PartitionView& view() const { return *view_; }
   FollowShared& shared() const { return *shared_; }
@@ -147,7 +148,10 @@ class FollowedLog : public std::enable_shared_from_this<FollowedLog> {
   std::unordered_map<Ticket, Waiter> waiters_ GUARDED_BY(mutex_);
   Ticket last_ticket_ GUARDED_BY(mutex_) = 0;
 
-  storage::LogChanges::Subscription subscription_;  // last: ends before what its listener uses
+  storage::Mutex listening_;
+  bool listens_ GUARDED_BY(listening_) = false;
+  // Last: ends before what its listener uses.
+  storage::LogChanges::Subscription subscription_ GUARDED_BY(listening_);
 };
 
 }  // namespace offsetfs::fs

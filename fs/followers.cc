@@ -22,7 +22,7 @@ std::shared_ptr<FollowedLog> Followers::followed(const std::shared_ptr<const Par
   std::erase_if(logs_, [](const auto& known) { return known.second.expired(); });
   auto& known = logs_[view->id];
   auto log = known.lock();
-  if (log == nullptr) known = log = FollowedLog::begin(view, shared_);
+  if (log == nullptr) known = log = std::make_shared<FollowedLog>(view, shared_);
   return log;
 }
 
@@ -30,6 +30,7 @@ Result<std::shared_ptr<Follower>> Followers::open(std::shared_ptr<const Partitio
                                                   Form form, const FollowStart& start,
                                                   storage::TimestampMs now, std::stop_token stop) {
   const auto log = followed(view);
+  log->listen();  // first, and look second: so nothing is missed
   ASSIGN_OR_RETURN(const FollowBounds bounds, log->look());
   ASSIGN_OR_RETURN(
       const FollowFrom from,
@@ -42,8 +43,7 @@ Access Followers::access(const PartitionView& view) {
 }
 
 void Followers::stop() {
-  shared_->stopped = true;
-  shared_->pool.stop();
+  shared_->stopped = true;  // nobody begins to wait from here on
   std::vector<std::shared_ptr<FollowedLog>> logs;
   {
     const MutexLock lock(mutex_);
@@ -51,6 +51,7 @@ void Followers::stop() {
       if (auto log = known.lock()) logs.push_back(std::move(log));
   }
   for (const auto& log : logs) log->stop();
+  shared_->pool.stop();
 }
 
 Followers::Counters Followers::counters() const {
