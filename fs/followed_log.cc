@@ -35,6 +35,11 @@ Result<FollowBounds> FollowedLog::bounds(Offset offset) {
   return look();
 }
 
+bool FollowedLog::goes_beyond(Offset offset) {
+  const MutexLock lock(mutex_);
+  return bounds_ && offset < bounds_->end;
+}
+
 Result<FollowBounds> FollowedLog::look() {
   ASSIGN_OR_RETURN(const FollowBounds fresh, follow_bounds(*view_->log));
   if (view_->log->segments()->empty()) {

@@ -101,6 +101,8 @@ class FollowedLog : public std::enable_shared_from_this<FollowedLog> {
   // kOutOfRange: the partition is gone.
   storage::Result<FollowBounds> bounds(storage::Offset offset);
   storage::Result<FollowBounds> look();
+  // Whether there is more behind `offset`, as far as is known without a look.
+  bool goes_beyond(storage::Offset offset);
 
   // ChunkMaker's, and its errors; shared where the followers of the form are several.
   storage::Result<ChunkPtr> chunk(Form form, const LogPlace& from, storage::Offset end,

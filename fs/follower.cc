@@ -60,6 +60,7 @@ Result<Follower::Outcome> Follower::read(std::size_t size, const Deliver& delive
   while (total < size && count < kMostParts) {
     if (stand.rest.empty()) {
       if (log_->shared().stopped) break;  // the source may be what is stuck
+      if (total > 0 && !log_->goes_beyond(stand.place.offset)) break;
       auto filled = fill(stand, std::min(size - total, kChunkBytes));
       if (!filled && total == 0) return storage::fail(std::move(filled.error()));
       if (!filled || stand.rest.empty()) break;
