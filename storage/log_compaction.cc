@@ -50,6 +50,13 @@ Result<TimestampMs> first_batch_timestamp(const LogWriter& log, const WrittenSeg
   return status == HeaderStatus::kOk ? header.max_timestamp : kNoTimestamp;
 }
 
+void find_index_sizes(const LogWriter& log, CompactionInput& input) {
+  for (CompactionSegment& segment : input.segments) {
+    segment.offset_index_bytes = size_of(log, segment.base_offset, SegmentFile::kOffsetIndex);
+    segment.time_index_bytes = size_of(log, segment.base_offset, SegmentFile::kTimeIndex);
+  }
+}
+
 Result<CompactionInput> input_of(const LogWriter& log, TimestampMs now) {
   CompactionInput input;
   const auto segments = log.segments();
@@ -65,12 +72,13 @@ Result<CompactionInput> input_of(const LogWriter& log, TimestampMs now) {
     CompactionSegment sealed;
     sealed.base_offset = segment.base_offset;
     sealed.size_bytes = segment.size_bytes;
-    sealed.offset_index_bytes = size_of(log, segment.base_offset, SegmentFile::kOffsetIndex);
-    sealed.time_index_bytes = size_of(log, segment.base_offset, SegmentFile::kTimeIndex);
     sealed.largest_timestamp = segment.indexes.max_timestamp.value >= 0
                                    ? segment.indexes.max_timestamp
                                    : log.mtime_of(segment);
-    ASSIGN_OR_RETURN(sealed.first_batch_timestamp, first_batch_timestamp(log, segment));
+    // A read of each segment, at every look: only for those who ask for it.
+    if (input.config.max_compaction_lag_ms < INT64_MAX) {
+      ASSIGN_OR_RETURN(sealed.first_batch_timestamp, first_batch_timestamp(log, segment));
+    }
     input.segments.push_back(sealed);
   }
   return input;
@@ -81,18 +89,20 @@ Result<CompactionInput> input_of(const LogWriter& log, TimestampMs now) {
 // behind it.
 using Visit = std::function<Result<bool>(const BatchScanner::Batch&)>;
 Result<void> for_each_batch(const LogWriter& log, const CompactionSegment& segment,
-                            const Visit& visit) {
+                            const LogCompaction::Options& options, const Visit& visit) {
   const std::string name = file_of(segment.base_offset, SegmentFile::kLog);
   ASSIGN_OR_RETURN(const auto file, log.dir().open_for_reading(name));
-  BatchScanner::Options options;
-  options.tail_may_be_torn = false;
-  BatchScanner scanner(*file, {0}, {segment.size_bytes}, options);
+  BatchScanner::Options scanning;
+  scanning.tail_may_be_torn = false;
+  BatchScanner scanner(*file, {0}, {segment.size_bytes}, scanning);
   for (auto step = scanner.next(); step != BatchScanner::Step::kEnd; step = scanner.next()) {
     if (step == BatchScanner::Step::kTornTail)
       return fail(Errc::kCorrupt, file->name() + ": at position " +
                                       std::to_string(scanner.position().value) +
                                       ": no whole batch; not compacted");
     if (step != BatchScanner::Step::kBatch) return fail(scanner.error());
+    if (options.must_stop && options.must_stop())
+      return fail(Errc::kBusy, file->name() + ": its compaction was stopped");
     const auto more = visit(scanner.batch());
     if (!more) return fail(at(file->name(), scanner.batch().position, more.error()));
     if (!*more) return {};
@@ -134,9 +144,9 @@ Result<std::vector<AbortedTransaction>> aborted_from(const CompactionInput& inpu
 class KeyWalk {
  public:
   KeyWalk(const CompactionInput& input, const CompactionPlan& plan, const LogWriter& log,
-          KeyOffsets& keys, std::int64_t decompressed_limit_bytes)
-      : input_(input), plan_(plan), log_(log), keys_(keys) {
-    limits_.decompressed_bytes = decompressed_limit_bytes;
+          KeyOffsets& keys, const LogCompaction::Options& options)
+      : input_(input), plan_(plan), log_(log), keys_(keys), options_(options) {
+    limits_.decompressed_bytes = options.decompressed_limit_bytes;
   }
 
   Result<Offset> run() {
@@ -147,8 +157,8 @@ class KeyWalk {
       if (next <= plan_.first_dirty) continue;
       if (input_.segments[i].base_offset >= plan_.first_uncleanable) break;
       if (!std::exchange(began, true)) RETURN_IF_ERROR(begin(i));
-      RETURN_IF_ERROR(
-          for_each_batch(log_, input_.segments[i], [&](const auto& batch) { return take(batch); }));
+      RETURN_IF_ERROR(for_each_batch(log_, input_.segments[i], options_,
+                                     [&](const auto& batch) { return take(batch); }));
       if (!is_full_) end_ = next;
     }
     if (end_ == plan_.first_dirty)
@@ -210,6 +220,7 @@ class KeyWalk {
   const CompactionPlan& plan_;
   const LogWriter& log_;
   KeyOffsets& keys_;
+  const LogCompaction::Options& options_;
   DecodeLimits limits_;
   CleanedTransactions transactions_;
   std::string scratch_;
@@ -323,9 +334,9 @@ class CleanedSegment {
 
 class Pass {
  public:
-  Pass(const CompactionInput& input, LogWriter& log, CompactionFilter& filter,
-       CleanedTransactions& transactions)
-      : input_(input), log_(log), filter_(filter), transactions_(transactions) {}
+  Pass(const CompactionInput& input, const LogCompaction::Options& options, LogWriter& log,
+       CompactionFilter& filter, CleanedTransactions& transactions)
+      : input_(input), options_(options), log_(log), filter_(filter), transactions_(transactions) {}
 
   Result<void> clean(const CompactionGroup& group, LogCompaction::Run& run) {
     const std::size_t end = group.first + group.count;
@@ -361,15 +372,17 @@ class Pass {
   Result<void> clean_into(CleanedSegment& cleaned, std::size_t i) {
     ASSIGN_OR_RETURN(const auto aborted, aborted_from(input_, log_, i, next_base(i)));
     transactions_.add(aborted);
-    return for_each_batch(log_, input_.segments[i], [&](const auto& batch) -> Result<bool> {
-      ASSIGN_OR_RETURN(const auto kept, filter_.filter(batch.header, batch.entry));
-      if (!kept.batch.empty()) RETURN_IF_ERROR(cleaned.append(kept.batch));
-      if (kept.aborted) RETURN_IF_ERROR(cleaned.add_aborted(*kept.aborted));
-      return true;
-    });
+    return for_each_batch(
+        log_, input_.segments[i], options_, [&](const auto& batch) -> Result<bool> {
+          ASSIGN_OR_RETURN(const auto kept, filter_.filter(batch.header, batch.entry));
+          if (!kept.batch.empty()) RETURN_IF_ERROR(cleaned.append(kept.batch));
+          if (kept.aborted) RETURN_IF_ERROR(cleaned.add_aborted(*kept.aborted));
+          return true;
+        });
   }
 
   const CompactionInput& input_;
+  const LogCompaction::Options& options_;
   LogWriter& log_;
   CompactionFilter& filter_;
   CleanedTransactions& transactions_;
@@ -380,26 +393,26 @@ class Pass {
 Result<LogCompaction::Run> LogCompaction::run(TimestampMs now) {
   const LogConfig config = log_.config();
   if (!config.cleanup_policy.compact || !config.cleaner_enable) return Run{};
-  ASSIGN_OR_RETURN(const CompactionInput input, input_of(log_, now));
+  ASSIGN_OR_RETURN(CompactionInput input, input_of(log_, now));
   const auto plan = plan_compaction(input);
   return plan && plan->is_due ? clean(input, *plan, now) : Run{};
 }
 
 Result<LogCompaction::Run> LogCompaction::run_at_once(TimestampMs now) {
-  ASSIGN_OR_RETURN(const CompactionInput input, input_of(log_, now));
+  ASSIGN_OR_RETURN(CompactionInput input, input_of(log_, now));
   const auto plan = plan_compaction(input);
   return plan ? clean(input, *plan, now) : Run{};
 }
 
-Result<LogCompaction::Run> LogCompaction::clean(const CompactionInput& input,
-                                                const CompactionPlan& plan, TimestampMs now) {
+Result<LogCompaction::Run> LogCompaction::clean(CompactionInput& input, const CompactionPlan& plan,
+                                                TimestampMs now) {
   Run run;
+  find_index_sizes(log_, input);
   run.first_dirty = plan.first_dirty;
   // No more keys than there are offsets.
   KeyOffsets keys(options_.keys_bytes, plan.first_uncleanable - plan.first_dirty,
                   random_hash_key());
-  ASSIGN_OR_RETURN(run.end,
-                   KeyWalk(input, plan, log_, keys, options_.decompressed_limit_bytes).run());
+  ASSIGN_OR_RETURN(run.end, KeyWalk(input, plan, log_, keys, options_).run());
 
   CleanedTransactions transactions;
   CompactionFilter::Options options;
@@ -408,7 +421,7 @@ Result<LogCompaction::Run> LogCompaction::clean(const CompactionInput& input,
   options.delete_retention_ms = input.config.delete_retention_ms;
   options.decompressed_limit_bytes = options_.decompressed_limit_bytes;
   CompactionFilter filter(options, keys, log_.producers(), transactions);
-  Pass pass(input, log_, filter, transactions);
+  Pass pass(input, options_, log_, filter, transactions);
   for (const auto& group : group_segments(input, run.end, plan.first_uncleanable)) {
     const std::size_t before = run.renamed.size();
     auto cleaned = pass.clean(group, run);

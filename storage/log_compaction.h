@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class LogCompaction {
   struct Options {
     std::int64_t keys_bytes = 128LL << 20;  // log.cleaner.dedupe.buffer.size
     std::int64_t decompressed_limit_bytes = 256LL << 20;
+    // Asked before each batch; true ends the pass with kBusy, and the groups of segments that were
+    // not done yet stay as they are. Null: never.
+    std::function<bool()> must_stop;
   };
   struct Run {
     bool cleaned = false;
@@ -57,7 +61,7 @@ class LogCompaction {
   TimestampMs next_due() const { return waiting_.next_due(); }
 
  private:
-  Result<Run> clean(const CompactionInput& input, const CompactionPlan& plan, TimestampMs now);
+  Result<Run> clean(CompactionInput& input, const CompactionPlan& plan, TimestampMs now);
 
   LogWriter& log_;
   const Options options_;

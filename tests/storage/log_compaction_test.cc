@@ -298,6 +298,24 @@ TEST(LogCompactionTest, DamageInTheWayIsSaidAndNothingIsTouched) {
   EXPECT_EQ(dir->contents(), before);
 }
 
+TEST(LogCompactionTest, APassCanBeStoppedAtAnyBatch) {
+  const auto dir = std::make_shared<CrashingDir>(1);
+  const auto log = open_log(dir, compacted());
+  History(9).append_segments(*log, 3);
+  const auto before = dir->contents();
+  int batches = 0, most = 0;
+  LogCompaction::Options options;
+  options.must_stop = [&] { return ++batches > most; };
+  LogCompaction compaction(*log, options);
+  for (;; ++most, batches = 0) {
+    const auto run = compaction.run_at_once(kStart);
+    if (run) break;
+    ASSERT_EQ(run.error().code, Errc::kBusy) << run.error().what;
+    ASSERT_EQ(dir->contents(), before);
+  }
+  EXPECT_GT(most, 10);
+}
+
 TEST(LogCompactionTest, AFullDiskChangesNothing) {
   int failed = 0;
   for (std::int64_t bytes = 0; bytes < 8000; bytes += 97) {
