@@ -11,6 +11,7 @@
 #include "fs/stats.h"
 #include "fs/to_errno.h"
 #include "fs/tree.h"
+#include "fs/written_logs.h"
 
 namespace offsetfs::fs {
 
@@ -29,12 +30,13 @@ Attributes to_attributes(std::uint64_t ino, const NodeFacts& facts) {
 
 struct FileSystem::Parts {
   Parts(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
-        LogSink sink)
+        LogSink sink, std::shared_ptr<WrittenLogs> written)
       : log(std::move(sink)),
         show_control(options.show_control),
         checks_modes(options.default_permissions),
+        appends(written != nullptr),
         space(source->dirs()),
-        tree(std::move(source), options, stats, log),
+        tree(std::move(source), options, stats, log, std::move(written)),
         nodes(tree.root()) {}
 
   // The node of a number that the kernel was given: it forgets before we do.
@@ -73,6 +75,7 @@ struct FileSystem::Parts {
   const LogSink log;
   const bool show_control;
   const bool checks_modes;
+  const bool appends;
   Stats stats;
   SourceSpace space;
   Tree tree;
@@ -82,8 +85,10 @@ struct FileSystem::Parts {
 };
 
 FileSystem::FileSystem(std::shared_ptr<const storage::LogSource> source,
-                       const FileSystemOptions& options, LogSink log)
-    : parts_(std::make_unique<Parts>(std::move(source), options, std::move(log))) {}
+                       const FileSystemOptions& options, LogSink log,
+                       std::shared_ptr<WrittenLogs> written)
+    : parts_(std::make_unique<Parts>(std::move(source), options, std::move(log),
+                                     std::move(written))) {}
 
 FileSystem::~FileSystem() { stop(); }
 
@@ -148,6 +153,7 @@ Result<std::unique_ptr<OpenFile>> FileSystem::open(std::uint64_t ino) {
   parts_->stats.add(Counter::kOpens);
   const auto node = parts_->node(ino);
   if (!node) return storage::fail(node.error());
+  if (node->kind == NodeKind::kAppend) return storage::fail_errno(EACCES, "to be written only");
   return parts_->open(ino, *node, parts_->recent.take(ino), {});
 }
 
@@ -163,6 +169,24 @@ FileSystem::OpenTicket FileSystem::open_slowly(std::uint64_t ino, OpenDone done)
 }
 
 void FileSystem::cancel_open(OpenTicket ticket) { parts_->slow_opens.cancel(ticket); }
+
+int FileSystem::refusal() const { return parts_->appends ? EPERM : EROFS; }
+
+Result<std::unique_ptr<OpenFile>> FileSystem::open_to_write(std::uint64_t ino, bool is_durable) {
+  parts_->stats.add(Counter::kOpens);
+  const auto node = parts_->node(ino);
+  if (!node) return storage::fail(node.error());
+  if (node->kind != NodeKind::kAppend) return storage::fail_errno(refusal(), "not to be changed");
+  return parts_->tree.open_to_write(*node, is_durable, parts_->log);
+}
+
+Result<Attributes> FileSystem::truncate(std::uint64_t ino, std::int64_t size_bytes) {
+  const auto node = parts_->node(ino);
+  if (!node) return storage::fail(node.error());
+  if (node->kind != NodeKind::kAppend || size_bytes != 0)
+    return storage::fail_errno(refusal(), "not to be changed");
+  return getattr(ino);
+}
 
 void FileSystem::stop() {
   parts_->tree.stop();
@@ -244,6 +268,11 @@ Result<std::vector<Xattr>> FileSystem::xattrs(std::uint64_t ino) {
 void FileSystem::note_read(std::size_t bytes) {
   parts_->stats.add(Counter::kReads);
   parts_->stats.add(Counter::kReadBytes, bytes);
+}
+
+void FileSystem::note_write(std::size_t bytes) {
+  parts_->stats.add(Counter::kWrites);
+  parts_->stats.add(Counter::kWrittenBytes, bytes);
 }
 
 FileSystem::Space FileSystem::space() const { return {parts_->space.known_bytes()}; }

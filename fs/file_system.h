@@ -19,6 +19,8 @@
 
 namespace offsetfs::fs {
 
+class WrittenLogs;
+
 // The mounted tree as plain functions, one for each question the kernel asks. It knows no FUSE: the
 // callbacks of fuse_ops.h unpack a request, call one of these and reply once.
 //
@@ -70,8 +72,10 @@ class FileSystem {
   using OpenDone = std::function<void(storage::Result<std::unique_ptr<OpenFile>>)>;
   using OpenTicket = std::uint64_t;
 
+  // `written`: the logs that are to be appended to, all through this one; null: nothing is written,
+  // and there is no way to.
   FileSystem(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
-             LogSink log);
+             LogSink log, std::shared_ptr<WrittenLogs> written = nullptr);
   ~FileSystem();
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
@@ -94,6 +98,14 @@ class FileSystem {
   OpenTicket open_slowly(std::uint64_t ino, OpenDone done);
   // Nobody waits any more: `done` is called with kIo and EINTR if it was not called yet.
   void cancel_open(OpenTicket ticket);
+  // What a change of anything but `append` fails with: EROFS, or EPERM in a mount that appends.
+  int refusal() const;
+  // For writing alone. kIo with refusal() for all but `append` and `append.jsonl`. `is_durable`: of
+  // O_SYNC and O_DSYNC, a write returns when it is on the disk.
+  storage::Result<std::unique_ptr<OpenFile>> open_to_write(std::uint64_t ino, bool is_durable);
+  // What O_TRUNC asks: taken, and without effect on `append`; kIo with refusal() for all else.
+  storage::Result<Attributes> truncate(std::uint64_t ino, std::int64_t size_bytes);
+
   // Ends all scans, as cancel_open() does, and refuses new ones.
   void stop();
 
@@ -104,6 +116,7 @@ class FileSystem {
 
   // Counts what a file opened here gave, for `stats`.
   void note_read(std::size_t bytes);
+  void note_write(std::size_t bytes);
 
   // Never waits for the source.
   Space space() const;

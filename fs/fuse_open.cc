@@ -80,19 +80,6 @@ void on_interrupt(fuse_req_t, void* id) {
     waiting->file_system->cancel_open(waiting->ticket);
 }
 
-void reply_open(fuse_req_t req, fuse_file_info info,
-                storage::Result<std::unique_ptr<OpenFile>> file) {
-  if (!file) return reply_error(req, file.error());
-  const OpenFlags flags = (*file)->flags();
-  info.noflush = 1;
-  info.keep_cache = flags.keep_cache ? 1 : 0;
-  info.direct_io = flags.direct_io ? 1 : 0;
-  info.nonseekable = flags.nonseekable ? 1 : 0;
-  info.fh = reinterpret_cast<std::uintptr_t>(file->get());
-  // An interrupted request is gone, and no RELEASE will follow.
-  if (fuse_reply_open(req, &info) == 0) file->release();  // NOLINT: RELEASE deletes it
-}
-
 void open_slowly(FileSystem& file_system, fuse_req_t req, fuse_ino_t ino,
                  const fuse_file_info& info) {
   WaitingOpens& opens = waiting_opens();
@@ -109,11 +96,21 @@ void open_slowly(FileSystem& file_system, fuse_req_t req, fuse_ino_t ino,
 
 }  // namespace
 
+void reply_open(fuse_req_t req, fuse_file_info info,
+                storage::Result<std::unique_ptr<OpenFile>> file) {
+  if (!file) return reply_error(req, file.error());
+  const OpenFlags flags = (*file)->flags();
+  info.noflush = flags.is_written ? 0 : 1;
+  info.keep_cache = flags.keep_cache ? 1 : 0;
+  info.direct_io = flags.direct_io ? 1 : 0;
+  info.nonseekable = flags.nonseekable ? 1 : 0;
+  info.fh = reinterpret_cast<std::uintptr_t>(file->get());
+  // An interrupted request is gone, and no RELEASE will follow.
+  if (fuse_reply_open(req, &info) == 0) file->release();  // NOLINT: RELEASE deletes it
+}
+
 void on_open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info) {
-  if ((info->flags & O_ACCMODE) != O_RDONLY) {
-    fuse_reply_err(req, EROFS);
-    return;
-  }
+  if ((info->flags & O_ACCMODE) != O_RDONLY) return on_open_to_write(req, ino, info);
   answer(req, [&](FileSystem& file_system) {
     if (file_system.opens_slowly(ino)) return open_slowly(file_system, req, ino, *info);
     reply_open(req, *info, file_system.open(ino));

@@ -145,6 +145,7 @@ fuse_lowlevel_ops make_ops() {
   ops.statfs = on_statfs;
   ops.getxattr = on_getxattr;
   ops.listxattr = on_listxattr;
+  add_write_ops(ops);
   return ops;
 }
 

@@ -14,8 +14,8 @@ namespace offsetfs::fs {
 //   file_system.stop();  // what still waits is answered
 //   fuse_session_destroy(session);
 //
-// Mount with `ro`; `default_permissions` wherever `allow_other` is given: the modes are the whole
-// protection, and without it the kernel does not look at them.
+// Mount with `ro`, unless the file system appends; `default_permissions` wherever `allow_other` is
+// given: the modes are the whole protection, and without it the kernel does not look at them.
 const fuse_lowlevel_ops& fuse_ops();
 
 }  // namespace offsetfs::fs

@@ -49,6 +49,10 @@ inline OpenFile* file_of(const fuse_file_info* info) {
   return reinterpret_cast<OpenFile*>(static_cast<std::uintptr_t>(info->fh));
 }
 
+// Hands an opened file to the kernel, which gives it back at RELEASE.
+void reply_open(fuse_req_t req, fuse_file_info info,
+                storage::Result<std::unique_ptr<OpenFile>> file);
+
 // Callbacks that have a file of their own.
 void on_open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);  // fuse_open.cc
 void on_read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t position,
@@ -57,6 +61,8 @@ void on_release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);
 // `wait`: reply when there is something. (fuse_follow.cc)
 void read_follower(fuse_req_t req, std::shared_ptr<Follower> follower, std::size_t size, bool wait);
 void on_poll(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info, fuse_pollhandle* handle);
+void on_open_to_write(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);  // fuse_write.cc
+void add_write_ops(fuse_lowlevel_ops& ops);
 void on_opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* info);  // fuse_directory.cc
 void on_readdir(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t cookie,
                 fuse_file_info* info);

@@ -45,6 +45,8 @@ constexpr FixedName kFixedNames[] = {
     {NodeKind::kPartition, "README", NodeKind::kReadme},
     {NodeKind::kPartition, "CACHEDIR.TAG", NodeKind::kCacheDirTag},
     {NodeKind::kPartition, "active", NodeKind::kActiveLink},
+    {NodeKind::kPartition, "append", NodeKind::kAppend},
+    {NodeKind::kPartition, "append.jsonl", NodeKind::kAppend, Form::kJsonl},
     {NodeKind::kPartition, "first", NodeKind::kFirstLink},
     {NodeKind::kPartition, "first.json", NodeKind::kFirstLink, Form::kJson},
     {NodeKind::kPartition, "follow", NodeKind::kFollow},

@@ -71,8 +71,8 @@ enum class NodeKind : std::uint8_t {
   kCacheDirTag,
   kFollow,        // directory
   kFollowStream,  // follow/START.FORM: text = START as written, form
+  kAppend,        // append, append.jsonl: form; only where the log is written
   // Not built yet; the names are reserved so that numbers never change meaning.
-  kAppend,
   kKeys,
   kRebuilt,
   kBroker,

@@ -71,6 +71,8 @@ constexpr KindForm kKindForms[] = {
     {NodeKind::kBrokerRetention},
     {NodeKind::kBrokerRetentionFile},
     {NodeKind::kFollow},
+    {NodeKind::kAppend},
+    {NodeKind::kAppend, Form::kJsonl},
 };
 static_assert(std::size(kKindForms) < kCodes);
 

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <sys/types.h>
 
 #include "fs/attributes.h"
 #include "storage/result.h"
@@ -16,6 +20,7 @@ struct OpenFlags {
   bool keep_cache = false;   // what it cached of the file before is still right
   bool direct_io = false;    // reads come as the reader makes them and are clipped at no size
   bool nonseekable = false;  // a stream without positions
+  bool is_written = false;   // close(2) is told of, and may fail
 };
 
 class Follower;
@@ -34,6 +39,13 @@ class OpenFile {
   virtual storage::Result<storage::Bytes> read(std::uint64_t position, std::size_t size,
                                                std::string& buffer) const = 0;
 
+  // Only of a file that is written; others fail with EBADF. Bytes go to the end, whatever position
+  // was asked for. How many were taken: fewer than given where an error would come next.
+  virtual storage::Result<std::size_t> write(storage::Bytes bytes, pid_t writer);
+  // Each close(2), by whom; a file that is shared among processes is closed several times.
+  virtual storage::Result<void> flush(pid_t closer);
+  virtual storage::Result<void> sync();
+
   virtual OpenFlags flags() const { return {}; }
 
   // Not null for a stream that is waited for instead of read: see follower.h.
@@ -51,5 +63,11 @@ class OpenFile {
  private:
   std::optional<Attributes> attributes_;
 };
+
+inline storage::Result<std::size_t> OpenFile::write(storage::Bytes, pid_t) {
+  return storage::fail_errno(EBADF, "not open for writing");
+}
+inline storage::Result<void> OpenFile::flush(pid_t) { return {}; }
+inline storage::Result<void> OpenFile::sync() { return {}; }
 
 }  // namespace offsetfs::fs

@@ -15,6 +15,8 @@ const char* name_of(Stats::Counter counter) {
     case Stats::Counter::kListings: return "listings";
     case Stats::Counter::kListedNames: return "listed_names";
     case Stats::Counter::kXattrs: return "xattrs";
+    case Stats::Counter::kWrites: return "writes";
+    case Stats::Counter::kWrittenBytes: return "written_bytes";
     case Stats::Counter::kFailures: return "failures";
   }
   return "";

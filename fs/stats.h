@@ -21,9 +21,11 @@ class Stats {
     kListings,
     kListedNames,
     kXattrs,
+    kWrites,
+    kWrittenBytes,
     kFailures,  // answers that are errors for another reason than that nothing is there
   };
-  static constexpr std::size_t kCounters = 11;
+  static constexpr std::size_t kCounters = 13;
 
   void add(Counter counter, std::uint64_t n = 1) {
     cells_[static_cast<std::size_t>(counter)].value.fetch_add(n, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "fs/append_file.h"
 #include "fs/broker_retention.h"
 #include "fs/links.h"
 #include "fs/lookup_files.h"
@@ -11,6 +12,7 @@
 #include "fs/range_ends.h"
 #include "fs/readme.h"
 #include "fs/record_files.h"
+#include "fs/settings_sources.h"
 #include "fs/tree_texts.h"
 
 namespace offsetfs::fs {
@@ -21,6 +23,8 @@ using storage::LogSource;
 using storage::Result;
 
 tl::unexpected<storage::Error> not_there() { return storage::fail(Errc::kNotFound, "not there"); }
+
+constexpr mode_t kAppendMode = 0200;
 
 Node root_of(const LogSource& source) {
   Node root;
@@ -41,17 +45,6 @@ Streams::Options stream_options(const FileSystemOptions& options) {
 // Of a log without records: a header line, if the form has one.
 std::shared_ptr<const Content> empty_stream(const PartitionView& view, const Node& node) {
   return std::make_shared<const Content>(make_renderer(node.form, view.context)->header());
-}
-
-// A broker's own log directory tells its settings. Of a partition that was given alone nothing
-// beside it is read but checkpoints and meta.properties, so there they must be pointed to.
-storage::Settings::Sources settings_sources(const LogSource& source,
-                                            storage::Settings::Sources sources) {
-  if (source.is_single_partition()) return sources;
-  for (const auto& dir : source.dirs())
-    if (sources.metadata_dir == nullptr && dir->info("__cluster_metadata-0"))
-      sources.metadata_dir = dir;
-  return sources;
 }
 
 bool is_partition_stream(NodeKind kind) {
@@ -108,7 +101,7 @@ bool tells_of_records(NodeKind kind) {
 }  // namespace
 
 Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& options,
-           const Stats& stats, LogSink log)
+           const Stats& stats, LogSink log, std::shared_ptr<WrittenLogs> written)
     : source_(std::move(source)),
       options_(options),
       stats_(stats),
@@ -120,7 +113,8 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
                  {.show_control = options.show_control}),
       settings_(settings_sources(*source_, options.settings), source_->problems()),
       retention_(settings_),
-      state_files_(options.show_control) {
+      state_files_(options.show_control),
+      written_(std::move(written)) {
   ::clock_gettime(CLOCK_REALTIME, &mounted_at_);
 }
 
@@ -171,6 +165,7 @@ Result<NodeFacts> Tree::facts(const Node& node) {
     case NodeKind::kTimeLookup: return lookup_facts(*view, node, now());
     case NodeKind::kStateFile: return state_files_.facts(*view, node);
     case NodeKind::kFollowStream: return follow_facts(*view);
+    case NodeKind::kAppend: return is_written(node) ? append_facts(*view) : not_there();
     default: break;
   }
   if (SegmentTexts::is_one(node.kind)) return segment_texts_.facts(*view, node);
@@ -241,6 +236,23 @@ Result<NodeFacts> Tree::broker_retention_facts() const {
   facts.access = root_access_.now();
   facts.access.mode &= 0400;  // it tells of logs that not everybody may read
   facts.mtime = mounted_at_;
+  return facts;
+}
+
+bool Tree::is_written(const Node& node) const {
+  return written_ != nullptr && written_->find(node.partition) != nullptr;
+}
+
+// Of the source's owner, to write only. There is nothing in it to be read, whatever was written.
+Result<NodeFacts> Tree::append_facts(const PartitionView& view) const {
+  NodeFacts facts;
+  ASSIGN_OR_RETURN(const SourceFacts directory, view.access.directory());
+  facts.access = directory.access;
+  facts.access.mode = kAppendMode;
+  const auto active = view.active_segment();
+  facts.mtime =
+      active ? view.access.mtime_of_segment(active->base_offset) : view.access.mtime_of_directory();
+  facts.entry_timeout = kBriefly;
   return facts;
 }
 
@@ -338,6 +350,21 @@ Result<std::unique_ptr<OpenFile>> Tree::open(const Node& node,
     ASSIGN_OR_RETURN(content, make_content(node, std::move(stop)));
   }
   return std::make_unique<MemoryFile>(std::move(content), flags_of(node));
+}
+
+Result<std::unique_ptr<OpenFile>> Tree::open_to_write(const Node& node, bool is_durable,
+                                                      LogSink log) {
+  if (node.kind != NodeKind::kAppend || !is_written(node))
+    return storage::fail_errno(EPERM, "not to be changed");
+  ASSIGN_OR_RETURN(const auto view, this->view(node));
+  RecordAppender::Options options;
+  options.name = print_name(node);
+  if (!source_->is_single_partition())
+    options.name = view->log->topic_partition().to_string() + "/" + options.name;
+  options.form = node.form;
+  options.is_durable = is_durable;
+  return std::make_unique<AppendFile>(written_->add_writer(node.partition, std::move(options)),
+                                      std::move(log));
 }
 
 Result<std::shared_ptr<const Content>> Tree::make_content(const Node& node, std::stop_token stop) {

@@ -21,6 +21,7 @@
 #include "fs/state_files.h"
 #include "fs/stats.h"
 #include "fs/streams.h"
+#include "fs/written_logs.h"
 #include "storage/log_source.h"
 #include "storage/result.h"
 #include "storage/settings.h"
@@ -33,8 +34,9 @@ namespace offsetfs::fs {
 // kNotFound: not there (now); kOutOfRange: not any more.
 class Tree {
  public:
+  // `written`: the logs that are to be appended to; null: nothing is.
   Tree(std::shared_ptr<const storage::LogSource> source, const FileSystemOptions& options,
-       const Stats& stats, LogSink log);
+       const Stats& stats, LogSink log, std::shared_ptr<WrittenLogs> written = nullptr);
 
   // kPartition for a source of one partition, else kRoot.
   const Node& root() const { return root_; }
@@ -51,6 +53,10 @@ class Tree {
   storage::Result<std::unique_ptr<OpenFile>> open(const Node& node,
                                                   std::shared_ptr<const Content> content,
                                                   std::stop_token stop);
+
+  // Opens `append` or `append.jsonl` to write. EPERM for every other node.
+  storage::Result<std::unique_ptr<OpenFile>> open_to_write(const Node& node, bool is_durable,
+                                                           LogSink log);
 
   // `dir` is a directory.
   storage::Result<std::unique_ptr<DirectoryListing>> list(const Node& dir);
@@ -72,6 +78,8 @@ class Tree {
   storage::Result<std::shared_ptr<const Content>> make_content(const Node& node,
                                                                std::stop_token stop);
   storage::Result<NodeFacts> broker_retention_facts() const;
+  storage::Result<NodeFacts> append_facts(const PartitionView& view) const;
+  bool is_written(const Node& node) const;
   OpenFlags flags_of(const Node& node) const;
   storage::Result<std::unique_ptr<OpenFile>> open_stream(const Node& node, std::stop_token stop);
   storage::Result<NodeFacts> follow_facts(const PartitionView& view) const;
@@ -89,7 +97,8 @@ class Tree {
   const storage::Settings settings_;
   RetentionFiles retention_;
   StateFiles state_files_;
-  timespec mounted_at_{};  // the time of what the mount itself says
+  const std::shared_ptr<WrittenLogs> written_;  // may be null
+  timespec mounted_at_{};                       // the time of what the mount itself says
 };
 
 }  // namespace offsetfs::fs

@@ -111,14 +111,15 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
     case NodeKind::kPartition: {
       ASSIGN_OR_RETURN(const auto view, this->view(dir));
       add_fixed(items, dir);
-      // Links that would lead nowhere.
+      // Links that would lead nowhere, and what only a log has that is written.
       const auto first = view->log->first_record();
       const bool is_empty = first && !*first;
       const bool has_segments = view->active_segment().has_value();
       std::erase_if(items, [&](const NamesListing::Item& item) {
         const NodeKind kind = item.node.kind;
         return (is_empty && (kind == NodeKind::kFirstLink || kind == NodeKind::kLastLink)) ||
-               (!has_segments && kind == NodeKind::kActiveLink);
+               (!has_segments && kind == NodeKind::kActiveLink) ||
+               (kind == NodeKind::kAppend && !is_written(item.node));
       });
       break;
     }

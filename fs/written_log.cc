@@ -4,6 +4,7 @@
 
 namespace offsetfs::fs {
 
+using storage::LogChanges;
 using storage::LogRetention;
 using storage::LogWriter;
 using storage::MutexLock;
@@ -13,8 +14,15 @@ using storage::TimestampMs;
 
 Result<LogWriter::Appended> WrittenLog::append(std::span<char> batch) {
   auto appended = writer_->append(batch);
-  if (appended && appended->rolled && reader_ != nullptr) reader_->refresh();
+  if (!appended) return appended;
+  if (appended->rolled) publish(LogChanges::Change::Kind::kSegments);
+  publish(LogChanges::Change::Kind::kAppended);
   return appended;
+}
+
+void WrittenLog::publish(LogChanges::Change::Kind kind) const {
+  if (kind == LogChanges::Change::Kind::kSegments && reader_ != nullptr) reader_->refresh();
+  if (changes_ != nullptr) changes_->publish({kind, partition_});
 }
 
 Result<void> WrittenLog::sync() {
@@ -34,13 +42,13 @@ Result<void> WrittenLog::sync() {
 
 Result<LogRetention::Run> WrittenLog::run_retention(TimestampMs now) {
   auto run = retention_.run(now);
-  if (run && run->segments > 0 && reader_ != nullptr) reader_->refresh();
+  if (run && run->segments > 0) publish(LogChanges::Change::Kind::kSegments);
   return run;
 }
 
 Result<std::size_t> WrittenLog::unlink_due(TimestampMs now) {
   auto gone = retention_.unlink_due(now);
-  if (gone && *gone > 0 && reader_ != nullptr) reader_->refresh();
+  if (gone && *gone > 0) publish(LogChanges::Change::Kind::kSegments);
   return gone;
 }
 

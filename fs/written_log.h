@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "storage/log_changes.h"
 #include "storage/log_retention.h"
 #include "storage/log_writer.h"
 #include "storage/mutex.h"
@@ -22,6 +23,11 @@ class WrittenLog {
   WrittenLog(std::unique_ptr<storage::LogWriter> writer,
              std::shared_ptr<const storage::PartitionLog> reader)
       : writer_(std::move(writer)), reader_(std::move(reader)), retention_(*writer_) {}
+  // Who is told of changes, and as which partition. Once, before anybody writes.
+  void tell(storage::LogChanges* changes, std::uint32_t partition) {
+    changes_ = changes;
+    partition_ = partition;
+  }
 
   // As LogWriter::append. What is in the log is shown at once.
   storage::Result<storage::LogWriter::Appended> append(std::span<char> batch);
@@ -43,7 +49,11 @@ class WrittenLog {
   storage::Result<void> checkpoint();
 
  private:
+  void publish(storage::LogChanges::Change::Kind kind) const;
+
   const std::unique_ptr<storage::LogWriter> writer_;
+  storage::LogChanges* changes_ = nullptr;  // may be null
+  std::uint32_t partition_ = 0;
   const std::shared_ptr<const storage::PartitionLog> reader_;
   storage::LogRetention retention_;
   std::optional<storage::Offset> checkpointed_;

@@ -1,0 +1,291 @@
+#include "fs/written_logs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "storage/check.h"
+#include "storage/dir_lock.h"
+#include "storage/log_dir_owner.h"
+#include "storage/log_settings.h"
+#include "storage/write_dir.h"
+
+namespace offsetfs::fs {
+namespace {
+
+using namespace std::chrono_literals;
+using storage::Errc;
+using storage::LogSource;
+using storage::MutexLock;
+using storage::Result;
+using storage::TimestampMs;
+
+constexpr std::int64_t kFirstRetentionCheckMs = 30'000;
+constexpr auto kCheckpointInterval = 60s;
+constexpr auto kRetryUnlink = 60s;
+// Who unmounts and mounts again at once meets the lock of the one that is still closing.
+constexpr auto kLockPatience = 1s;
+constexpr auto kLockRetry = 50ms;
+
+TimestampMs clock_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
+
+std::string parent_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_kafkas_own(const std::string& topic) {
+  static const std::set<std::string> kTopics = {"__cluster_metadata", "__consumer_offsets",
+                                                "__transaction_state", "__share_group_state"};
+  return kTopics.contains(topic);
+}
+
+// A second copy of a partition has another name than its topic says.
+bool is_written(const LogSource::Partition& partition) {
+  return partition.state == storage::DirState::kLive &&
+         partition.name == partition.topic_partition.to_string() &&
+         !is_kafkas_own(partition.topic_partition.topic);
+}
+
+Result<storage::DirLock> acquire_patiently(const std::string& path) {
+  const auto give_up = std::chrono::steady_clock::now() + kLockPatience;
+  for (;;) {
+    auto lock = storage::DirLock::acquire(path);
+    const bool is_held = !lock && lock.error().code == Errc::kBusy;
+    if (!is_held || std::chrono::steady_clock::now() >= give_up) return lock;
+    std::this_thread::sleep_for(kLockRetry);
+  }
+}
+
+storage::Codec codec_of(const AppendOptions& options, const storage::LogConfig& config) {
+  if (options.codec) return *options.codec;
+  const std::string& type = config.compression_type;
+  if (type == "gzip") return storage::Codec::kGzip;
+  if (type == "snappy") return storage::Codec::kSnappy;
+  if (type == "lz4") return storage::Codec::kLz4;
+  if (type == "zstd") return storage::Codec::kZstd;
+  return storage::Codec::kNone;  // producer, uncompressed
+}
+
+}  // namespace
+
+WrittenLogs::WrittenLogs(Options options)
+    : options_(std::move(options)),
+      timer_(options_.append.linger_ms > 0
+                 ? std::make_shared<LingerTimer>(options_.append.linger_ms)
+                 : nullptr) {}
+
+WrittenLogs::~WrittenLogs() {
+  housekeeper_ = {};
+  if (timer_ != nullptr) timer_->stop();
+}
+
+void WrittenLogs::say(LogLevel level, const std::string& line) const {
+  if (options_.log) options_.log(level, line);
+}
+
+void WrittenLogs::complain(const Result<void>& done) const {
+  if (!done) say(LogLevel::kError, done.error().what);
+}
+
+Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
+                                                       const storage::Settings& settings,
+                                                       Options options) {
+  const bool single = source.is_single_partition();
+  std::shared_ptr<WrittenLogs> logs(new WrittenLogs(std::move(options)));
+  for (const auto& dir : source.dirs()) {
+    ASSIGN_OR_RETURN(Directory directory, logs->take_directory(*dir, single));
+    logs->directories_.push_back(std::move(directory));
+  }
+  for (const auto& partition : *source.partitions()) {
+    if (single && !is_written(partition))
+      return storage::fail(Errc::kInvalid,
+                           source.dirs().front()->path() +
+                               ": not to be appended to: it takes a directory <topic>-<partition>, "
+                               "of no topic of Kafka's own");
+    if (!is_written(partition)) continue;
+    auto opened = logs->open_log(source, partition, settings);
+    if (!opened && single) return storage::fail(std::move(opened.error()));
+    logs->complain(opened);
+  }
+  logs->retention_check_interval_ms_ = settings.for_topic("").log.retention_check_interval_ms;
+  logs->housekeeper_ =
+      std::jthread([self = logs.get()](const std::stop_token& stop) { self->keep_house(stop); });
+  return logs;
+}
+
+Result<WrittenLogs::Directory> WrittenLogs::take_directory(const storage::SourceDir& dir,
+                                                           bool is_partition) const {
+  Directory directory;
+  directory.path = is_partition ? parent_of(dir.real_path()) : dir.real_path();
+  directory.io = dir.io();
+  ASSIGN_OR_RETURN(std::shared_ptr<storage::WriteDir> files,
+                   storage::PosixWriteDir::open(directory.path, directory.io));
+  if (!options_.append.force) RETURN_IF_ERROR(storage::check_not_a_brokers(*files));
+  ASSIGN_OR_RETURN(storage::DirLock lock, acquire_patiently(directory.path));
+  ASSIGN_OR_RETURN(directory.writer,
+                   storage::LogDirWriter::open(std::move(files), std::move(lock)));
+  return directory;
+}
+
+// What lies with the log stands where a topic's overrides do: below what was given by hand.
+Result<storage::LogConfig> WrittenLogs::config_of(const storage::WriteDir& dir,
+                                                  const std::string& topic,
+                                                  const storage::Settings& settings) const {
+  ASSIGN_OR_RETURN(storage::ConfigMap own, storage::read_log_settings(dir));
+  for (const auto& [name, value] : options_.command_line) own.insert_or_assign(name, value);
+  return settings.for_topic(topic, own).log;
+}
+
+Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Partition& partition,
+                                   const storage::Settings& settings) {
+  ASSIGN_OR_RETURN(const auto shown, source.open(partition.id));
+  const auto& dirs = source.dirs();
+  const auto place = std::ranges::find(dirs, shown->dir());
+  CHECK(place != dirs.end());
+  const Directory& directory = directories_[static_cast<std::size_t>(place - dirs.begin())];
+  std::string path = shown->dir()->real_path();
+  if (!source.is_single_partition()) path += "/" + shown->below("");
+  while (path.ends_with('/')) path.pop_back();
+
+  ASSIGN_OR_RETURN(std::shared_ptr<storage::WriteDir> files,
+                   storage::PosixWriteDir::open(path, directory.io));
+  storage::LogWriter::Options options;
+  ASSIGN_OR_RETURN(options.config, config_of(*files, partition.topic_partition.topic, settings));
+  options.jitter_seed = std::random_device{}();
+  storage::RecoveryReport report;
+  ASSIGN_OR_RETURN(auto writer,
+                   storage::LogWriter::open(std::move(files), directory.writer,
+                                            partition.topic_partition, options, &report));
+  const std::string said = report.to_string();
+  for (std::size_t at = 0; at < said.size();) {
+    const std::size_t end = std::min(said.find('\n', at), said.size());
+    say(report.cuts.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+        path + ": " + said.substr(at, end - at));
+    at = end + 1;
+  }
+  shown->refresh();
+  auto log = std::make_shared<WrittenLog>(std::move(writer), shown);
+  log->tell(&source.changes(), partition.id);
+  logs_.emplace(partition.id, std::move(log));
+  return {};
+}
+
+std::shared_ptr<WrittenLog> WrittenLogs::find(std::uint32_t partition) const {
+  const auto found = logs_.find(partition);
+  return found == logs_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<RecordAppender> WrittenLogs::add_writer(std::uint32_t partition,
+                                                        RecordAppender::Options options) {
+  const auto log = find(partition);
+  CHECK(log != nullptr);
+  options.key_separator = options_.append.key_separator;
+  options.batch_bytes = options_.append.batch_bytes;
+  options.codec = codec_of(options_.append, log->writer().config());
+  auto writer = std::make_shared<RecordAppender>(log, timer_, std::move(options));
+  const MutexLock lock(mutex_);
+  std::erase_if(writers_, [](const auto& weak) { return weak.expired(); });
+  writers_.push_back(writer);
+  return writer;
+}
+
+Result<void> WrittenLogs::close() {
+  housekeeper_ = {};
+  if (timer_ != nullptr) timer_->stop();
+  std::vector<std::weak_ptr<RecordAppender>> writers;
+  {
+    const MutexLock lock(mutex_);
+    if (closed_) return {};
+    closed_ = true;
+    writers = std::move(writers_);
+  }
+  Result<void> first;
+  const auto note = [&](const Result<void>& done) {
+    complain(done);
+    if (!done && first) first = done;
+  };
+  for (const auto& weak : writers) {
+    const auto writer = weak.lock();
+    if (writer == nullptr) continue;
+    if (writer->has_unfinished_line())
+      say(LogLevel::kWarning, "a line that was begun and not ended is dropped");
+    note(writer->flush());
+  }
+  for (const auto& [id, log] : logs_) note(log->writer().close());
+  for (const Directory& directory : directories_) {
+    auto closed = directory.writer->close();
+    note(closed ? Result<void>{} : storage::fail(std::move(closed.error())));
+  }
+  return first;
+}
+
+void WrittenLogs::keep_house(const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
+  const auto retention_interval = std::chrono::milliseconds(retention_check_interval_ms_);
+  auto next_retention = Clock::now() + std::min(retention_interval,
+                                                std::chrono::milliseconds(kFirstRetentionCheckMs));
+  auto next_checkpoint = Clock::now() + kCheckpointInterval;
+  auto earliest_unlink = Clock::now();
+  while (!stop.stop_requested()) {
+    auto next = std::min(next_retention, next_checkpoint);
+    const TimestampMs now = clock_now();
+    for (const auto& [id, log] : logs_) {
+      const TimestampMs due = log->next_unlink();
+      if (due == storage::kNever) continue;
+      const auto unlink =
+          Clock::now() + std::chrono::milliseconds(std::max<std::int64_t>(due - now, 0));
+      next = std::min(next, std::max(unlink, earliest_unlink));
+    }
+    {
+      std::unique_lock lock(wait_mutex_);
+      wait_.wait_until(lock, stop, next, [] { return false; });
+    }
+    if (stop.stop_requested()) return;
+    if (Clock::now() >= earliest_unlink && !unlink_due(clock_now()))
+      earliest_unlink = Clock::now() + kRetryUnlink;
+    if (Clock::now() >= next_retention) {
+      check_retention(clock_now());
+      next_retention = Clock::now() + retention_interval;
+    }
+    if (Clock::now() >= next_checkpoint) {
+      checkpoint();
+      next_checkpoint = Clock::now() + kCheckpointInterval;
+    }
+  }
+}
+
+void WrittenLogs::check_retention(TimestampMs now) {
+  for (const auto& [id, log] : logs_) {
+    const auto run = log->run_retention(now);
+    if (!run) {
+      say(LogLevel::kError, run.error().what);
+    } else if (run->segments > 0) {
+      say(LogLevel::kInfo, log->writer().topic_partition().to_string() + ": retention took " +
+                               std::to_string(run->segments) + " segments; the log starts at " +
+                               std::to_string(log->writer().log_start_offset().value));
+    }
+  }
+}
+
+bool WrittenLogs::unlink_due(TimestampMs now) {
+  bool done = true;
+  for (const auto& [id, log] : logs_) {
+    const auto gone = log->unlink_due(now);
+    if (gone) continue;
+    say(LogLevel::kError, gone.error().what);
+    done = false;
+  }
+  return done;
+}
+
+void WrittenLogs::checkpoint() {
+  for (const auto& [id, log] : logs_) complain(log->checkpoint());
+}
+
+}  // namespace offsetfs::fs
