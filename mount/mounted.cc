@@ -33,8 +33,9 @@ std::string escaped_for_list(const std::string& value) {
 }
 
 std::string session_options(const MountRequest& request) {
-  std::string options =
-      "ro,nosuid,nodev,noexec,subtype=offsetfs,fsname=" + escaped_for_list(request.shown_source);
+  std::string options = request.writable ? "rw" : "ro";
+  options +=
+      ",nosuid,nodev,noexec,subtype=offsetfs,fsname=" + escaped_for_list(request.shown_source);
   if (request.default_permissions || request.allow_other) options += ",default_permissions";
   if (request.allow_other) options += ",allow_other";
   return options;

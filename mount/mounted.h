@@ -13,6 +13,7 @@ namespace offsetfs::mount {
 struct MountRequest {
   std::string mount_point;   // absolute
   std::string shown_source;  // what /proc/mounts and df say is mounted
+  bool writable = false;     // to the kernel; what may be written is the file system's to say
   bool allow_other = false;
   bool default_permissions = false;
   bool debug = false;  // libfuse prints every request to stderr

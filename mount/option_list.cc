@@ -20,28 +20,13 @@ using storage::fail;
 using storage::Result;
 
 constexpr unsigned kMostThreads = 256;
+constexpr std::int64_t kMostLingerMs = 3'600'000;
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size() || count < 0) return {};
   return count;
-}
-
-// "4096", "256M": K, M, G, T are powers of 1024.
-std::optional<std::int64_t> parse_bytes(std::string_view text) {
-  constexpr std::string_view kSuffixes = "KMGT";
-  int shift = 0;
-  if (!text.empty()) {
-    const char last = text.back() == 'k' ? 'K' : text.back();
-    if (const auto index = kSuffixes.find(last); index != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(index) + 1);
-      text.remove_suffix(1);
-    }
-  }
-  const auto count = parse_count(text);
-  if (!count || *count > (std::numeric_limits<std::int64_t>::max() >> shift)) return {};
-  return *count << shift;
 }
 
 storage::TimestampMs clock_now() {
@@ -90,6 +75,28 @@ bool set_threads(std::string_view value, Options& options) {
   return true;
 }
 
+bool set_linger(std::string_view value, Options& options) {
+  const auto linger_ms = parse_count(value);
+  if (!linger_ms || *linger_ms > kMostLingerMs) return false;
+  options.given_for_append = "linger.ms";
+  options.appending.linger_ms = *linger_ms;
+  return true;
+}
+
+bool set_batch_bytes(std::string_view value, Options& options) {
+  const auto bytes = parse_bytes(value);
+  if (!bytes || *bytes == 0) return false;
+  options.given_for_append = "batch.bytes";
+  options.appending.batch_bytes = *bytes;
+  return true;
+}
+
+bool set_compression(std::string_view value, Options& options) {
+  options.given_for_append = "compression";
+  options.appending.codec = parse_compression(value);
+  return options.appending.codec.has_value();
+}
+
 bool set_log_level(std::string_view value, Options& options) {
   using fs::LogLevel;
   if (value == "info") return options.log_level = LogLevel::kInfo, true;
@@ -103,6 +110,11 @@ bool set_text(std::string_view value, std::string& text) {
   return !value.empty();
 }
 
+bool set_key_separator(std::string_view value, Options& options) {
+  options.given_for_append = "key_separator";
+  return set_text(value, options.appending.key_separator);
+}
+
 constexpr OptionRow kRows[] = {
     {"list", "N|all", "names that a listing of offsets/ gives before it ends with EFBIG (100000)",
      set_list_limit},
@@ -111,6 +123,20 @@ constexpr OptionRow kRows[] = {
     {"now", "TIME", "what 'now' means in time/ (the clock)", set_now},
     {"max_decompressed", "BYTES", "a batch that decompresses to more is refused (256M)",
      set_decompressed_limit},
+    {"append", "", "what is written to append and append.jsonl becomes records of the log",
+     [](std::string_view, Options& options) { return options.append = true; }},
+    {"linger.ms", "MS", "with append: how long a batch waits for more records (0)", set_linger},
+    {"batch.bytes", "BYTES", "with append: what a batch holds at most, uncompressed (16384)",
+     set_batch_bytes},
+    {"compression", "none|gzip|snappy|lz4|zstd",
+     "with append: the codec of batches (the topic's compression.type)", set_compression},
+    {"key_separator", "TEXT", "with append: lines are KEY, TEXT, VALUE (lines have no keys)",
+     set_key_separator},
+    {"force", "", "with append: even in a directory that belongs to a broker; as --force",
+     [](std::string_view, Options& options) {
+       options.given_for_append = "force";
+       return options.appending.force = true;
+     }},
     {"allow_other", "", "other users may look in, as far as the source's modes allow",
      [](std::string_view, Options& options) {
        return options.allow_other = options.default_permissions = true;
@@ -251,6 +277,31 @@ std::vector<std::string> split_list(std::string_view list) {
 }
 
 }  // namespace
+
+std::optional<storage::Codec> parse_compression(std::string_view name) {
+  using storage::Codec;
+  if (name == "none") return Codec::kNone;
+  if (name == "gzip") return Codec::kGzip;
+  if (name == "snappy") return Codec::kSnappy;
+  if (name == "lz4") return Codec::kLz4;
+  if (name == "zstd") return Codec::kZstd;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  constexpr std::string_view kSuffixes = "KMGT";
+  int shift = 0;
+  if (!text.empty()) {
+    const char last = text.back() == 'k' ? 'K' : text.back();
+    if (const auto index = kSuffixes.find(last); index != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(index) + 1);
+      text.remove_suffix(1);
+    }
+  }
+  const auto count = parse_count(text);
+  if (!count || *count > (std::numeric_limits<std::int64_t>::max() >> shift)) return {};
+  return *count << shift;
+}
 
 std::span<const OptionRow> option_rows() { return kRows; }
 

@@ -16,7 +16,8 @@ using storage::fail;
 using storage::Result;
 
 constexpr const char* kSettings = R"(
-Any topic setting of Kafka, as -o retention.ms=3600000: what retention/ takes instead of the one it finds.
+Any topic setting of Kafka, as -o retention.ms=3600000: what retention/ takes instead of the one it finds; with
+-o append, what the log is written by, rolled and deleted by too.
 )";
 
 constexpr const char* kExamples = R"(
@@ -25,6 +26,7 @@ Examples:
   offsetfs /var/lib/kafka/data/orders-3 /mnt    one partition
   offsetfs /disk1/kafka /disk2/kafka /mnt       a broker's several disks; also /disk1/kafka,/disk2/kafka
   offsetfs --config server.properties /mnt      the disks that log.dirs names
+  offsetfs /srv/logs /mnt -o append             logs of one's own: echo hello >> /mnt/orders-0/append
   mount -t fuse.offsetfs SOURCE MOUNTPOINT      the same through mount(8) and fstab; with -o config=FILE
                                                 SOURCE may be 'none'
   fusermount3 -u MOUNTPOINT                     ends it; so do SIGTERM, SIGINT and SIGHUP
@@ -93,6 +95,8 @@ Result<std::variant<Options, Printout>> parse_command_line(
       ->option_text("DIR");
   app.add_option("--log-file", options.log_file, "where to log, instead of stderr (-f) or syslog")
       ->option_text("FILE");
+  app.add_flag("--force", options.appending.force,
+               "with -o append: even in a directory that belongs to a broker");
   app.add_flag("-f,--foreground", options.foreground, "stay in the foreground");
   app.add_flag("-d,--debug", options.debug, "print every request; implies -f");
   app.add_flag("-V,--version", version, "versions of offsetfs and libfuse");
@@ -113,6 +117,11 @@ Result<std::variant<Options, Printout>> parse_command_line(
   RETURN_IF_ERROR(take_paths(std::move(paths), options));
   if (options.debug) options.foreground = true;
   options.tree.default_permissions = options.default_permissions;
+  if (options.appending.force) options.given_for_append = "force";
+  if (!options.append && !options.given_for_append.empty())
+    return fail(Errc::kInvalid, "-o " + options.given_for_append +
+                                    ": nothing is written without -o append; add that, or leave "
+                                    "this out");
   return options;
 }
 

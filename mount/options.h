@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "fs/append_options.h"
 #include "fs/log_sink.h"
 #include "fs/mount_options.h"
 #include "storage/file.h"
@@ -22,6 +23,11 @@ struct Options {
   fs::FileSystemOptions tree;
   storage::IoChoice io = storage::IoChoice::kAuto;
   storage::LogWatcher::How watch = storage::LogWatcher::How::kAuto;
+
+  // Nothing in a source is ever changed, unless `append`.
+  bool append = false;
+  fs::AppendOptions appending;
+  std::string given_for_append;  // an option that means nothing without it
 
   bool allow_other = false;          // never without default_permissions
   bool default_permissions = false;  // the kernel checks the modes

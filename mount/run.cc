@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 
 #include "fs/file_system.h"
+#include "fs/settings_sources.h"
+#include "fs/written_logs.h"
 #include "mount/background.h"
 #include "mount/fuse_access.h"
 #include "mount/logging.h"
@@ -95,9 +97,20 @@ MountRequest mount_request(const Options& options, const SourcePaths& sources,
                            std::string mount_point) {
   return {.mount_point = std::move(mount_point),
           .shown_source = joined(sources.real),
+          .writable = options.append,
           .allow_other = options.allow_other,
           .default_permissions = options.default_permissions,
           .debug = options.debug};
+}
+
+// The one place from which a mount comes to change its source.
+Result<std::shared_ptr<fs::WrittenLogs>> open_to_write(const Options& options,
+                                                       const storage::LogDir& source,
+                                                       const storage::Settings::Sources& given) {
+  const storage::Settings settings(fs::settings_sources(source, given), source.problems());
+  return fs::WrittenLogs::open(
+      source, settings,
+      {.append = options.appending, .command_line = given.command_line, .log = &log_line});
 }
 
 Result<void> serve(Mounted& mounted, StopSignals& signals, int threads) {
@@ -112,6 +125,7 @@ Result<void> serve(Mounted& mounted, StopSignals& signals, int threads) {
 
 // A mount that stands, ready to serve: the file system before the mount, so that it goes after it.
 struct Standing {
+  std::shared_ptr<fs::WrittenLogs> written;  // with -o append, else null
   std::unique_ptr<fs::FileSystem> file_system;
   std::unique_ptr<Mounted> mounted;
 };
@@ -132,7 +146,11 @@ Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
   Standing standing;
   auto tree = options.tree;
   ASSIGN_OR_RETURN(tree.settings, settings_of(options, *source));
-  standing.file_system = std::make_unique<fs::FileSystem>(std::move(source), tree, &log_line);
+  if (options.append) {
+    ASSIGN_OR_RETURN(standing.written, open_to_write(options, *source, tree.settings));
+  }
+  standing.file_system =
+      std::make_unique<fs::FileSystem>(std::move(source), tree, &log_line, standing.written);
   ASSIGN_OR_RETURN(standing.mounted,
                    Mounted::mount(*standing.file_system,
                                   mount_request(options, sources, std::move(mount_point))));
@@ -163,11 +181,13 @@ int run(const Options& options) {
   if (!standing) return fail_with(kExitNotMounted, standing.error().what);
   if (!background.ready()) return kExitNotMounted;
 
-  log_line(fs::LogLevel::kInfo, joined(sources->real) + " is mounted");
+  log_line(fs::LogLevel::kInfo, joined(sources->real) + " is mounted" +
+                                    (options.append ? ", and what is appended is written" : ""));
   const auto served = serve(*standing->mounted, signals, options.tree.threads);
-  if (served) return kExitOk;
-  log_line(fs::LogLevel::kError, served.error().what);
-  return kExitBroken;
+  if (!served) log_line(fs::LogLevel::kError, served.error().what);
+  // Before the mount goes: who waits for that may mount again at once. It logs what fails.
+  const bool closed = standing->written == nullptr || standing->written->close();
+  return served && closed ? kExitOk : kExitBroken;
 }
 
 }  // namespace offsetfs::mount
