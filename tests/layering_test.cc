@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -133,6 +134,51 @@ TEST(Layering, OnlyTheFuseEdgeKnowsLibfuse) {
       if (edge) continue;
       EXPECT_EQ(read(path).find("#include <fuse"), std::string::npos) << path;
     }
+}
+
+// Nothing in a source is ever changed, but by what `create`, `append` and -o append ask for. Three
+// fences, from the ground up: the calls of the kernel that change a directory stand in few files;
+// what uses those is known to few; and a mount comes to them in one place only.
+TEST(Layering, OnlyWhatWritesLogsCanChangeASource) {
+  // With a blank or bracket before them: WriteDir::unlink() is none of these. What is open for
+  // reading alone can't be written to.
+  const std::regex changes(
+      R"(\bO_(CREAT|WRONLY|RDWR|TRUNC)\b|\bofstream\b|\bfopen\b|)"
+      R"([ (!]::(rename|unlink|mkdir|rmdir|link|symlink|chmod|fchmod|truncate|fallocate|utimen))");
+  const std::set<std::string> may_change = {"dir_lock", "log_creation", "write_dir"};
+  for (const auto& path : sources("storage")) {
+    std::smatch call;
+    const std::string text = read(path);
+    EXPECT_TRUE(may_change.contains(path.stem()) || !std::regex_search(text, call, changes))
+        << path << " has " << call.str();
+  }
+
+  const std::set<std::string> writing = {
+      "write_dir",     "segment_writer", "index_writer", "log_writer", "log_dir_writer",
+      "log_retention", "log_recovery",   "log_creation", "dir_lock",   "log_cleaner"};
+  const std::set<std::string> may_write = {"fs/written_log", "fs/written_logs", "mount/create"};
+  for (const std::string room : {"fs", "mount"})
+    for (const auto& path : sources(room))
+      for (const Include& include : includes(path))
+        EXPECT_TRUE(!writing.contains(include.file) ||
+                    may_write.contains(room + "/" + path.stem().string()))
+            << path << " includes " << include.file << ".h";
+}
+
+TEST(Layering, AMountComesToWriteInOnePlace) {
+  std::map<std::string, int> places;
+  for (const std::string room : {"fs", "mount"})
+    for (const auto& path : sources(room)) {
+      const std::string text = read(path);
+      for (std::size_t at = 0; (at = text.find("WrittenLogs::open(", at)) != std::string::npos;
+           ++at)
+        if (path.stem() != "written_logs") ++places[path.filename()];
+    }
+  EXPECT_EQ(places, (std::map<std::string, int>{{"run.cc", 1}}));
+  const std::string run = read(std::filesystem::path(OFFSETFS_SOURCES) / "mount/run.cc");
+  EXPECT_NE(
+      run.find("if (options.append) {\n    ASSIGN_OR_RETURN(standing.written, open_to_write("),
+      std::string::npos);
 }
 
 TEST(Layering, NoRoomIsNamedAfterNothing) {

@@ -149,9 +149,9 @@ TEST(Names, AFileOfASegmentCarriesTheSegment) {
 
 TEST(Names, TheRootOfAPartitionListsAllButItsStreams) {
   EXPECT_THAT(listed(NodeKind::kPartition),
-              ElementsAre("README", "CACHEDIR.TAG", "active", "first", "first.json", "follow",
-                          "last", "last.json", "offsets", "problems.jsonl", "retention", "seek", "segments",
-                          "state", "stats", "time"));
+              ElementsAre("README", "CACHEDIR.TAG", "active", "append", "append.jsonl", "first",
+                          "first.json", "follow", "last", "last.json", "offsets", "problems.jsonl",
+                          "retention", "seek", "segments", "state", "stats", "time"));
   for (const char* name : {"records.jsonl", "records.values", "records.keys", "records.tsv"}) {
     EXPECT_TRUE(parse(NodeKind::kPartition, name)) << name;
   }

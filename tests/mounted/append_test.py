@@ -1,0 +1,536 @@
+"""-o append: a log without a broker, written through its mount."""
+
+import errno
+import json
+import os
+import random
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from mounted import (BINARY, CopyTest, FIXTURES, SAMPLE, error_of, output, read,
+                     run, sampled, wait_until)
+
+
+class AppendTest(CopyTest):
+    def create(self, topic="orders", **settings):
+        """An empty log; the path of its directory."""
+        command = [BINARY, "create", f"{self.folder}/logs", "--topic", topic]
+        if settings:
+            command += ["-o", ",".join(f"{k.replace('_', '.')}={v}" for k, v in settings.items())]
+        return output(*command).decode().strip()
+
+    def append_mount(self, source, *options, **more):
+        return self.mount(source, options=("append", *options), **more)
+
+    def files(self, partition):
+        return sorted(os.listdir(partition))
+
+    def kill(self, mounted, meanwhile=lambda: None):
+        """kill -9, and its dead mount cleared away."""
+        mounted.process.kill()
+        mounted.process.wait()
+        meanwhile()
+        mounted._clear()
+
+
+class WritingTest(AppendTest):
+    def setUp(self):
+        super().setUp()
+        self.partition = self.create()
+        self.mounted = self.append_mount(self.partition)
+
+    def append(self, data, name="append", flags=0):
+        """One write(2) after the other until all is taken; the count of writes."""
+        handle = os.open(self.mounted / name, os.O_WRONLY | flags)
+        try:
+            writes = 0
+            while data:
+                data = data[os.write(handle, data):]
+                writes += 1
+            return writes
+        finally:
+            os.close(handle)
+
+    def sh(self, script):
+        return run("bash", "-c", script, cwd=self.mounted.path, check=False)
+
+    def test_what_a_shell_appends_is_there_at_once(self):
+        self.sh("echo one >> append; echo two > append; printf 'three\\nfour' >> append")
+        self.assertEqual(self.mounted.text("records.values"), "one\ntwo\nthree\nfour\n")
+        self.assertEqual(self.mounted.text("state/log_end_offset"), "4\n")
+        self.assertEqual(self.mounted.link("last"), "offsets/3")
+        self.assertEqual(self.mounted.complaints(), [])
+
+    def test_readers_see_a_record_when_its_write_returns(self):
+        handle = os.open(self.mounted / "append", os.O_WRONLY | os.O_APPEND)
+        self.addCleanup(os.close, handle)
+        for i in range(200):
+            os.write(handle, b"value %d\n" % i)
+            self.assertEqual(self.mounted.read("last"), b"value %d" % i)
+            self.assertEqual(self.mounted.read(f"offsets/{i}"), b"value %d" % i)
+        self.assertEqual(len(self.mounted.lines("active/records.jsonl")), 200)
+
+    def test_the_files_are_for_writing_only_and_by_the_owner(self):
+        for name in ("append", "append.jsonl"):
+            stat = self.mounted.stat(name)
+            self.assertEqual((stat.st_mode & 0o7777, stat.st_size), (0o200, 0))
+            self.assertEqual((stat.st_uid, stat.st_gid), (os.stat(self.partition).st_uid,
+                                                          os.stat(self.partition).st_gid))
+            self.assertEqual(self.mounted.error(name), errno.EACCES)
+            self.assertEqual(error_of(os.open, self.mounted / name, os.O_RDWR), errno.EACCES)
+            self.assertIn(name, self.mounted.names())
+
+    def test_everything_else_is_not_permitted(self):
+        self.append(b"a\n")
+        path = self.mounted.path
+        before = read(self.partition, "00000000000000000000.log")
+        refused = {
+            "unlink": error_of(os.unlink, f"{path}/append"),
+            "unlink a record": error_of(os.unlink, f"{path}/offsets/0"),
+            "rmdir": error_of(os.rmdir, f"{path}/offsets"),
+            "mkdir": error_of(os.mkdir, f"{path}/new"),
+            "create": error_of(os.open, f"{path}/new", os.O_WRONLY | os.O_CREAT),
+            "mknod": error_of(os.mknod, f"{path}/new"),
+            "rename": error_of(os.rename, f"{path}/append", f"{path}/other"),
+            "link": error_of(os.link, f"{path}/append", f"{path}/other"),
+            "symlink": error_of(os.symlink, "append", f"{path}/other"),
+            "chmod": error_of(os.chmod, f"{path}/append", 0o600),
+            "chown": error_of(os.chown, f"{path}/append", 1, 1),
+            "utime": error_of(os.utime, f"{path}/append"),
+            "open a record": error_of(os.open, f"{path}/offsets/0", os.O_WRONLY),
+            "truncate a record": error_of(os.truncate, f"{path}/offsets/0", 0),
+            "grow": error_of(os.truncate, f"{path}/append", 10),
+            "setxattr": error_of(os.setxattr, f"{path}/offsets/0", "user.x", b"y"),
+        }
+        self.assertEqual({k: errno.errorcode.get(v) for k, v in refused.items()},
+                         dict.fromkeys(refused, "EPERM"))
+        run("rm", "-rf", f"{path}/offsets", check=False)
+        self.assertEqual(read(self.partition, "00000000000000000000.log"), before)
+
+    def test_a_seek_is_refused_and_truncation_means_nothing(self):
+        self.append(b"a\n", flags=os.O_TRUNC)
+        self.append(b"b\n", flags=os.O_TRUNC)
+        os.truncate(self.mounted / "append", 0)
+        handle = os.open(self.mounted / "append", os.O_WRONLY)
+        self.addCleanup(os.close, handle)
+        self.assertEqual(error_of(os.lseek, handle, 0, os.SEEK_SET), errno.ESPIPE)
+        self.assertEqual(error_of(os.pwrite, handle, b"c\n", 0), errno.ESPIPE)
+        self.assertEqual(self.mounted.text("records.values"), "a\nb\n")
+
+    def test_tools_that_copy_in_odd_blocks(self):
+        lines = b"".join(b"%d %s\n" % (i, b"x" * (i * 37 % 400)) for i in range(3000))
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(lines)
+            file.flush()
+            expected = b""
+            for command in (["cp", file.name, "append"],
+                            ["dd", f"if={file.name}", "of=append", "bs=1013", "status=none"],
+                            ["dd", f"if={file.name}", "of=append", "bs=3M", "status=none"],
+                            ["dd", f"if={file.name}", "of=append", "bs=7777", "oflag=append,sync",
+                             "conv=notrunc,fsync", "status=none"],
+                            ["bash", "-c", f"cat {file.name} >> append"],
+                            ["bash", "-c", f"tee -a append < {file.name} > /dev/null"],
+                            ["python3", "-c", f"open('append', 'a').write(open('{file.name}').read())"]):
+                run(*command, cwd=self.mounted.path)
+                expected += lines
+                self.assertEqual(self.mounted.read("records.values"), expected, command)
+        self.assertEqual(self.mounted.complaints(), [])
+
+    def test_concurrent_writers_never_interleave_within_a_line(self):
+        script = """
+import os, random, sys
+name, seed = sys.argv[1], int(sys.argv[2])
+random.seed(seed)
+text = b"".join(b"%d %d %s\\n" % (seed, i, b"abc"[seed % 3:seed % 3 + 1] * random.randrange(300))
+                for i in range(400))
+handle = os.open(name, os.O_WRONLY | os.O_APPEND)
+while text:
+    text = text[os.write(handle, text[:random.randrange(1, 5000)]):]
+os.close(handle)
+"""
+        writers = [subprocess.Popen(["python3", "-c", script, self.mounted / "append", str(seed)])
+                   for seed in range(6)]
+        for writer in writers:
+            self.assertEqual(writer.wait(60), 0)
+        following = dict.fromkeys(range(6), 0)
+        for line in self.mounted.lines("records.values"):
+            words = line.split(b" ")
+            seed, number = int(words[0]), int(words[1])
+            self.assertEqual(number, following[seed])
+            self.assertLessEqual(set(words[2].strip()), set(b"abc"[seed % 3:seed % 3 + 1]))
+            following[seed] += 1
+        self.assertEqual(following, dict.fromkeys(range(6), 400))
+
+    def test_a_line_is_unfinished_until_who_wrote_it_closes(self):
+        # A child that ends closes the file that it shares with the shell.
+        self.sh("{ printf abc; /bin/true; printf 'def\\n'; } >> append")
+        self.assertEqual(self.mounted.text("records.values"), "abcdef\n")
+        handle = os.open(self.mounted / "append", os.O_WRONLY)
+        os.write(handle, b"half")
+        os.fsync(handle)
+        self.assertEqual(self.mounted.text("records.values"), "abcdef\n")
+        os.close(handle)
+        self.assertEqual(self.mounted.text("records.values"), "abcdef\nhalf\n")
+
+    def test_objects_make_whole_records(self):
+        self.append(b'{"key":"k","payload":"v","ts":1700000000000,"headers":["a","1"]}\n'
+                    b'{"payload":null}\n\n{"key":"/w==","key_encoding":"base64","payload":""}',
+                    "append.jsonl")
+        first, second, third = self.mounted.objects("records.jsonl")
+        self.assertEqual((first["key"], first["payload"], first["ts"], first["headers"]),
+                         ("k", "v", 1700000000000, ["a", "1"]))
+        self.assertEqual((second["key"], second["payload"]), (None, None))
+        self.assertEqual(self.mounted.read("offsets/2.key"), b"\xff")
+        self.assertEqual((third["payload"], third["key_encoding"]), ("", "base64"))
+
+    def test_a_bad_object_fails_with_a_reason_and_leaves_nothing(self):
+        good = b'{"payload":"a"}\n'
+        handle = os.open(self.mounted / "append.jsonl", os.O_WRONLY)
+        self.addCleanup(os.close, handle)
+        self.assertEqual(os.write(handle, good + b'{"payload":7}\n' + good), len(good))
+        self.assertEqual(error_of(os.write, handle, b'{"payload":7}\n' + good), errno.EINVAL)
+        self.assertEqual(os.write(handle, good), len(good))
+        self.assertEqual(self.mounted.text("records.values"), "a\na\n")
+        self.assertEqual(len(self.mounted.complaints()), 1)
+        self.assertIn('append.jsonl, line 2: column 12: "payload": expected a string or null, found '
+                      'a number', self.mounted.complaints()[0])
+        shown = self.sh("echo '{\"payload\":' > append.jsonl")
+        self.assertIn(b"Invalid argument", shown.stderr)
+        shown = self.sh("printf '{\"payload\":' > append.jsonl")  # told at the close, which bash asks
+        self.assertEqual(self.mounted.text("records.values"), "a\na\n")
+
+    def test_a_record_larger_than_the_log_takes_is_refused(self):
+        self.assertEqual(error_of(self.append, b"x" * 1_100_000 + b"\n"), errno.EMSGSIZE)
+        self.append(b"x" * 1_000_000 + b"\n")
+        self.assertEqual(self.mounted.stat("offsets/0").st_size, 1_000_000)
+        self.assertEqual(self.mounted.text("state/log_end_offset"), "1\n")
+
+    def test_stats_count_what_was_written(self):
+        self.append(b"one\ntwo\n")
+        stats = dict(line.split() for line in self.mounted.text("stats").splitlines())
+        self.assertEqual((stats["writes"], stats["written_bytes"]), ("1", "8"))
+
+
+class OptionsTest(AppendTest):
+    def batches(self, mounted):
+        return mounted.objects("active/batches.jsonl")
+
+    def test_keys_codec_and_batches(self):
+        mounted = self.append_mount(self.create(), "key_separator=:", "compression=zstd",
+                                    "batch.bytes=4096")
+        with open(mounted / "append", "wb") as file:
+            file.write(b"".join(b"k%d:value %d\n" % (i, i) for i in range(2000)))
+        self.assertEqual(mounted.read("offsets/7.key"), b"k7")
+        self.assertEqual(mounted.read("offsets/7"), b"value 7")
+        batches = self.batches(mounted)
+        self.assertEqual({batch["codec"] for batch in batches}, {"zstd"})
+        self.assertGreater(len(batches), 5)
+        self.assertEqual(error_of(mounted_write, mounted, b"no key\n"), errno.EINVAL)
+
+    def test_the_topics_own_compression(self):
+        mounted = self.append_mount(self.create(compression_type="lz4"))
+        mounted_write(mounted, b"a\n" * 100)
+        self.assertEqual([batch["codec"] for batch in self.batches(mounted)], ["lz4"])
+
+    def test_lingering_lines_share_a_batch_and_are_there_at_the_close(self):
+        mounted = self.append_mount(self.create(), "linger.ms=3600000")
+        handle = os.open(mounted / "append", os.O_WRONLY)
+        for i in range(10):
+            os.write(handle, b"line %d\n" % i)
+        self.assertEqual(mounted.text("state/log_end_offset"), "0\n")
+        os.close(handle)
+        self.assertEqual(mounted.text("state/log_end_offset"), "10\n")
+        self.assertEqual(len(self.batches(mounted)), 1)
+
+    def test_lingering_ends_by_itself(self):
+        mounted = self.append_mount(self.create(), "linger.ms=20")
+        handle = os.open(mounted / "append", os.O_WRONLY)
+        self.addCleanup(os.close, handle)
+        os.write(handle, b"line\n")
+        wait_until(lambda: mounted.text("state/log_end_offset") == "1\n", "the linger to be over")
+
+    def test_lingering_lines_are_in_the_log_after_the_unmount(self):
+        partition = self.create()
+        mounted = self.append_mount(partition, "linger.ms=3600000")
+        handle = os.open(mounted / "append", os.O_WRONLY)
+        os.write(handle, b"line\nhalf a li")
+        mounted.close()
+        error_of(os.close, handle)
+        again = self.mount(partition)
+        self.assertEqual(again.text("records.values"), "line\n")
+
+    def test_append_time(self):
+        mounted = self.append_mount(self.create(message_timestamp_type="LogAppendTime"))
+        with open(mounted / "append.jsonl", "wb") as file:
+            file.write(b'{"payload":"a","ts":1000}\n')
+        record = mounted.json("last.json")
+        self.assertEqual(record["tstype"], "logappend")
+        self.assertGreater(record["ts"], 1_700_000_000_000)
+
+    def test_rolls_and_retention(self):
+        partition = self.create(segment_bytes=1 << 20, retention_bytes=1 << 20,
+                                file_delete_delay_ms=100, segment_jitter_ms=0)
+        mounted = self.append_mount(partition, "log.retention.check.interval.ms=50")
+        line = b"x" * 999 + b"\n"
+        for _ in range(5):
+            mounted_write(mounted, line * 1000)
+
+        def is_trimmed():
+            names = [name for name in self.files(partition) if name.endswith((".log", ".deleted"))]
+            return len(names) <= 2 and not any(name.endswith(".deleted") for name in names)
+        wait_until(is_trimmed, "retention")
+        start = int(mounted.text("state/log_start_offset"))
+        self.assertGreater(start, 0)
+        self.assertEqual(int(mounted.text("state/log_end_offset")), 5000)
+        self.assertEqual(mounted.link("first"), f"offsets/{start}")
+        self.assertEqual(len(mounted.lines("records.values")), 5000 - start)
+        mounted.close()
+        again = self.mount(partition)
+        self.assertEqual(int(again.text("state/log_start_offset")), start)
+
+    def test_all_partitions_of_a_log_directory(self):
+        for topic in ("orders", "audit"):
+            self.create(topic)
+        mounted = self.append_mount(f"{self.folder}/logs")
+        for topic in ("orders", "audit"):
+            with open(mounted / f"{topic}-0/append", "w", encoding="utf-8") as file:
+                file.write(f"to {topic}\n")
+            self.assertEqual(mounted.text(f"{topic}-0/last"), f"to {topic}")
+
+
+def mounted_write(mounted, data):
+    handle = os.open(mounted / "append", os.O_WRONLY)
+    try:
+        while data:
+            data = data[os.write(handle, data):]
+    finally:
+        os.close(handle)
+
+
+class DurabilityTest(AppendTest):
+    def test_a_clean_end_leaves_the_mark_and_no_lock(self):
+        partition = self.create()
+        mounted = self.append_mount(partition)
+        logs = os.path.dirname(partition)
+        self.assertNotIn(".kafka_cleanshutdown", os.listdir(logs))
+        self.assertIn(".lock", os.listdir(logs))
+        mounted_write(mounted, b"one\n")
+        mounted.close()
+        self.assertIn(".kafka_cleanshutdown", os.listdir(logs))
+        self.assertNotIn(".lock", os.listdir(logs))
+        again = self.append_mount(partition)
+        self.assertNotIn("recover", again.log())
+        self.assertEqual(again.text("records.values"), "one\n")
+
+    def numbered(self, mounted):
+        """The lines `number length xxx`, each of which is whole and has its turn."""
+        lines = mounted.text("records.values").splitlines()
+        for number, line in enumerate(lines):
+            words = line.split(" ")
+            self.assertEqual((int(words[0]), words[2]), (number, "x" * int(words[1])))
+        return lines
+
+    def test_everything_synced_survives_kill_and_no_record_is_half(self):
+        partition = self.create(segment_bytes=1 << 20)
+        chance = random.Random(7)
+        synced = 0
+        for round_number in range(max(8 // SAMPLE, 2)):
+            mounted = self.append_mount(partition, *(["linger.ms=1"] if round_number % 2 else []))
+            known = self.numbered(mounted)
+            self.assertGreaterEqual(len(known), synced)
+            state = {"next": len(known), "synced": len(known), "stop": False}
+
+            def write_and_sync(path=mounted / "append", state=state):
+                try:
+                    handle = os.open(path, os.O_WRONLY)
+                    while not state["stop"]:
+                        lines = b""
+                        for _ in range(chance.randrange(1, 200)):
+                            length = chance.randrange(500)
+                            lines += b"%d %d %s\n" % (state["next"], length, b"x" * length)
+                            state["next"] += 1
+                        while lines:
+                            lines = lines[os.write(handle, lines[:chance.randrange(1, 9000)]):]
+                        os.fsync(handle)
+                        state["synced"] = state["next"]
+                except OSError:
+                    pass
+            writer = threading.Thread(target=write_and_sync)
+            writer.start()
+            goal = synced + chance.randrange(300, 3000)
+            wait_until(lambda: state["synced"] > goal, "the writer")
+            state["stop"] = True
+            self.kill(mounted, writer.join)
+            synced = state["synced"]
+            self.assertIn(".lock", os.listdir(os.path.dirname(partition)))
+        mounted = self.append_mount(partition)
+        self.assertGreaterEqual(len(self.numbered(mounted)), synced)
+        self.assertEqual(mounted.read("problems.jsonl"), b"")
+
+    def test_a_full_disk_gives_enospc_and_leaves_the_log_whole(self):
+        disk = f"{self.folder}/disk"
+        os.mkdir(disk)
+        try:
+            run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk)
+        except AssertionError as refused:
+            raise unittest.SkipTest(f"no tmpfs can be mounted: {refused}")
+        self.addCleanup(run, "umount", "-l", disk)
+        partition = output(BINARY, "create", f"{disk}/logs", "--topic", "orders", "-o",
+                           "segment.bytes=1048576").decode().strip()
+        mounted = self.append_mount(partition)
+        taken = []
+        handle = os.open(mounted / "append", os.O_WRONLY)
+        with self.assertRaises(OSError) as caught:
+            while True:
+                line = b"%d %s\n" % (len(taken), b"x" * 900)
+                self.assertEqual(os.write(handle, line), len(line))
+                taken.append(line)
+        self.assertEqual(caught.exception.errno, errno.ENOSPC)
+        self.assertGreater(len(taken), 3000)
+        self.assertEqual(mounted.read("records.values"), b"".join(taken))
+        self.assertEqual(mounted.read("problems.jsonl"), b"")
+        # Room again: the same writer goes on.
+        run("mount", "-o", "remount,size=8m", disk)
+        for _ in range(1000):
+            line = b"%d %s\n" % (len(taken), b"y" * 900)
+            self.assertEqual(os.write(handle, line), len(line))
+            taken.append(line)
+        os.fsync(handle)
+        os.close(handle)
+        self.assertEqual(mounted.read("records.values"), b"".join(taken))
+        mounted.close()
+        again = self.append_mount(partition)
+        self.assertEqual(again.read("records.values"), b"".join(taken))
+        again.close()
+
+
+class RefusalTest(AppendTest):
+    def refused(self, source, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(BINARY, source, folder, "-f", "-o", ",".join(("append", *options)),
+                       check=False)
+            self.assertEqual(done.returncode, 32, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+            return done.stderr.decode()
+
+    def test_a_directory_that_another_offsetfs_holds(self):
+        partition = self.create()
+        self.append_mount(partition)
+        self.assertIn(".lock: held by another offsetfs", self.refused(partition))
+        self.assertIn(".lock: held by another offsetfs", self.refused(os.path.dirname(partition)))
+        self.assertIn(".lock: held by another offsetfs", self.refused(partition, "force"))
+
+    def test_a_directory_that_a_broker_holds(self):
+        partition = self.create()
+        logs = os.path.dirname(partition)
+        holder = subprocess.Popen(
+            ["python3", "-c", "import fcntl,sys; f=open(sys.argv[1],'w'); "
+             "fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()",
+             f"{logs}/.lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(holder.communicate)
+        holder.stdout.readline()
+        self.assertIn(f".lock: held by process {holder.pid}", self.refused(partition))
+        reading = self.mount(partition)  # who only looks need not ask
+        self.assertEqual(reading.text("state/log_end_offset"), "0\n")
+
+    def test_a_brokers_directory_needs_force(self):
+        partition = self.copy("clean/orders-0", "orders-0")
+        with open(f"{self.folder}/meta.properties", "w", encoding="utf-8") as file:
+            file.write("version=1\nnode.id=1\ncluster.id=x\n")
+        before = self.files(partition)
+        said = self.refused(partition)
+        self.assertIn("a broker writes here", said)
+        self.assertIn("force", said)
+        self.assertEqual(self.files(partition), before)
+        self.assertNotIn(".lock", os.listdir(self.folder))
+        mounted = self.append_mount(partition, "force", "retention.ms=-1")
+        mounted_write(mounted, b"appended\n")
+        self.assertEqual(mounted.read("offsets/500"), b"appended")
+
+    def test_damage_is_not_written_over(self):
+        partition = self.copy("clean/seg-demo-0", "seg-demo-0")
+        log = f"{partition}/00000000000000001005.log"
+        with open(log, "r+b") as file:
+            file.seek(2000)
+            file.write(b"\xff")
+        before = read(log)
+        self.assertIn("00000000000000001005.log", self.refused(partition))
+        self.assertEqual(read(log), before)
+
+    def test_options_of_appending_want_append(self):
+        partition = self.create()
+        for option in ("linger.ms=5", "batch.bytes=1M", "compression=zstd", "key_separator=:",
+                       "force"):
+            done = run(BINARY, partition, self.folder, "-f", "-o", option, check=False)
+            self.assertEqual(done.returncode, 1, option)
+            self.assertIn(b"without -o append", done.stderr)
+
+    def test_segments_of_less_than_a_mebibyte_are_refused_in_kafkas_words(self):
+        self.assertIn("Value must be at least 1048576",
+                      self.refused(self.create(), "segment.bytes=1000"))
+
+
+class NeverWrittenTest(AppendTest):
+    """Without -o append there is no way to change a source."""
+
+    def snapshot(self, folder):
+        found = {}
+        for path, _, names in os.walk(folder):
+            for name in ["", *names]:
+                full = os.path.join(path, name)
+                stat = os.lstat(full)
+                found[full] = (stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+        return found
+
+    def test_without_it_nothing_is_written_and_there_is_nothing_to_write_to(self):
+        partition = self.create()
+        with_append = self.append_mount(partition)
+        mounted_write(with_append, b"one\ntwo")
+        self.kill(with_append)  # there is something to be recovered
+        before = self.snapshot(f"{self.folder}/logs")
+        for source in (partition, os.path.dirname(partition)):
+            mounted = self.mount(source, options=("rw", "segment.bytes=1048576"))
+            below = "" if source == partition else "orders-0/"
+            self.assertNotIn("append", mounted.names(below))
+            for name in ("append", "append.jsonl"):
+                self.assertEqual(error_of(os.open, mounted / (below + name), os.O_WRONLY),
+                                 errno.ENOENT)
+            self.assertEqual(error_of(os.open, mounted / (below + "offsets/0"), os.O_WRONLY),
+                             errno.EROFS)
+            self.assertEqual(error_of(os.mkdir, mounted / "new"), errno.EROFS)
+            self.assertEqual(mounted.text(below + "records.values"), "one\ntwo\n")
+            mounted.close()
+        self.assertEqual(self.snapshot(f"{self.folder}/logs"), before)
+
+
+class RoundTripTest(AppendTest):
+    def test_the_lines_of_a_log_appended_to_another_give_the_same_lines(self):
+        def comparable(line):
+            record = json.loads(line)
+            for assigned in ("topic", "offset", "tstype", "broker", "partition"):
+                record.pop(assigned, None)
+            return record
+        for topic in sampled(["shapes", "orders", "codec-mixed", "txn"]):
+            source = self.mount(f"{FIXTURES}/logs/clean/{topic}-0")
+            target = self.append_mount(self.create(f"copy-of-{topic}", max_message_bytes=10 << 20))
+            run("bash", "-c", f"cat {source / 'records.jsonl'} >> {target / 'append.jsonl'}")
+            original, copied = source.lines("records.jsonl"), target.lines("records.jsonl")
+            self.assertEqual(len(copied), len(original))
+            self.assertEqual([comparable(line) for line in copied],
+                             [comparable(line) for line in original])
+            self.assertEqual(target.complaints(), [])
+            target.close()
+            source.close()
+
+    def test_a_records_own_object_can_be_appended_too(self):
+        source = self.mount(f"{FIXTURES}/logs/clean/shapes-0")
+        target = self.append_mount(self.create(max_message_bytes=10 << 20))
+        for name in sampled(source.names("offsets"))[:20]:
+            run("cp", source / f"offsets/{name}.json", target / "append.jsonl")
+            self.assertEqual(target.read("last"), source.read(f"offsets/{name}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
