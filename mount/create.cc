@@ -1,5 +1,6 @@
 #include "mount/create.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
@@ -44,6 +45,18 @@ class HelpFormatter : public CLI::Formatter {
     return "Usage: offsetfs create DIR --topic TOPIC [--partition P] [-o SETTING=VALUE,...]\n";
   }
 };
+
+// What the kernel said is a reason; this is what to do about it.
+std::string cure_of(const storage::Error& error) {
+  switch (error.code == Errc::kIo ? error.sys_errno : 0) {
+    case EACCES:
+    case EPERM: return "; run this as somebody who may write there, or give another directory";
+    case EROFS: return "; give a directory on a file system that can be written";
+    case ENOSPC:
+    case EDQUOT: return "; make room, then run this again: it finishes what it began";
+    default: return "";
+  }
+}
 
 Result<std::string> make(const NewLog& log) {
   if (!log.topic_partition.topic.empty()) return storage::create_log(log);
@@ -110,7 +123,7 @@ int run_create(const std::vector<std::string>& arguments) {
   const auto made = make(std::get<NewLog>(*parsed));
   if (!made)
     return fail_with(made.error().code == Errc::kInvalid ? kExitUsage : kExitFailed,
-                     "create: " + made.error().what);
+                     "create: " + made.error().what + cure_of(made.error()));
   return std::printf("%s\n", made->c_str()) < 0 || std::fflush(stdout) != 0 ? kExitFailed : kExitOk;
 }
 
