@@ -5,6 +5,7 @@
 namespace offsetfs::fs {
 
 using storage::LogChanges;
+using storage::LogCompaction;
 using storage::LogRetention;
 using storage::LogWriter;
 using storage::MutexLock;
@@ -46,8 +47,19 @@ Result<LogRetention::Run> WrittenLog::run_retention(TimestampMs now) {
   return run;
 }
 
+Result<LogCompaction::Run> WrittenLog::run_compaction(TimestampMs now) {
+  auto run = compaction_.run(now);
+  if (!run || run->cleaned) publish(LogChanges::Change::Kind::kSegments);
+  return run;
+}
+
 Result<std::size_t> WrittenLog::unlink_due(TimestampMs now) {
   auto gone = retention_.unlink_due(now);
+  if (gone) {
+    const auto more = compaction_.unlink_due(now);
+    if (!more) return storage::fail(more.error());
+    *gone += *more;
+  }
   if (gone && *gone > 0) publish(LogChanges::Change::Kind::kSegments);
   return gone;
 }

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "storage/log_changes.h"
+#include "storage/log_compaction.h"
 #include "storage/log_retention.h"
 #include "storage/log_writer.h"
 #include "storage/mutex.h"
@@ -22,7 +25,11 @@ class WrittenLog {
   // `reader`: the same log as it is shown, which is told of new and removed segments; may be null.
   WrittenLog(std::unique_ptr<storage::LogWriter> writer,
              std::shared_ptr<const storage::PartitionLog> reader)
-      : writer_(std::move(writer)), reader_(std::move(reader)), retention_(*writer_) {}
+      : writer_(std::move(writer)),
+        reader_(std::move(reader)),
+        retention_(*writer_),
+        compaction_(*writer_, storage::LogCompaction::Options{
+                                  .must_stop = [this] { return closing_.load(); }}) {}
   // Who is told of changes, and as which partition. Once, before anybody writes.
   void tell(storage::LogChanges* changes, std::uint32_t partition) {
     changes_ = changes;
@@ -44,7 +51,13 @@ class WrittenLog {
 
   storage::Result<storage::LogRetention::Run> run_retention(storage::TimestampMs now);
   storage::Result<std::size_t> unlink_due(storage::TimestampMs now);
-  storage::TimestampMs next_unlink() const { return retention_.next_due(); }
+  // Where cleanup.policy asks for it and enough is dirty.
+  storage::Result<storage::LogCompaction::Run> run_compaction(storage::TimestampMs now);
+  // A compaction that is under way ends early, and none begins any more. Any thread.
+  void stop_compaction() { closing_ = true; }
+  storage::TimestampMs next_unlink() const {
+    return std::min(retention_.next_due(), compaction_.next_due());
+  }
   // Flushes, and writes the checkpoints, if there is something new.
   storage::Result<void> checkpoint();
 
@@ -56,6 +69,8 @@ class WrittenLog {
   std::uint32_t partition_ = 0;
   const std::shared_ptr<const storage::PartitionLog> reader_;
   storage::LogRetention retention_;
+  std::atomic<bool> closing_ = false;
+  storage::LogCompaction compaction_;
   std::optional<storage::Offset> checkpointed_;
 
   storage::Mutex sync_mutex_;  // held while the disk is waited for

@@ -25,6 +25,9 @@ using storage::TimestampMs;
 constexpr std::int64_t kFirstRetentionCheckMs = 30'000;
 constexpr auto kCheckpointInterval = 60s;
 constexpr auto kRetryUnlink = 60s;
+constexpr std::int64_t kLeastCleanerBackoffMs = 100;
+constexpr std::int64_t kLeastFlushCheckMs = 10;
+constexpr std::int64_t kMostFlushCheckMs = 3'600'000;
 // Who unmounts and mounts again at once meets the lock of the one that is still closing.
 constexpr auto kLockPatience = 1s;
 constexpr auto kLockRetry = 50ms;
@@ -81,6 +84,7 @@ WrittenLogs::WrittenLogs(Options options)
                  : nullptr) {}
 
 WrittenLogs::~WrittenLogs() {
+  for (const auto& [id, log] : logs_) log->stop_compaction();
   housekeeper_ = {};
   if (timer_ != nullptr) timer_->stop();
 }
@@ -113,7 +117,10 @@ Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
     if (!opened && single) return storage::fail(std::move(opened.error()));
     logs->complain(opened);
   }
-  logs->retention_check_interval_ms_ = settings.for_topic("").log.retention_check_interval_ms;
+  const storage::LogConfig common = settings.for_topic("").log;
+  logs->retention_check_interval_ms_ = common.retention_check_interval_ms;
+  logs->cleaner_backoff_ms_ = std::clamp<std::int64_t>(common.cleaner_backoff_ms,
+                                                       kLeastCleanerBackoffMs, kMostFlushCheckMs);
   logs->housekeeper_ =
       std::jthread([self = logs.get()](const std::stop_token& stop) { self->keep_house(stop); });
   return logs;
@@ -157,6 +164,7 @@ Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Par
                    storage::PosixWriteDir::open(path, directory.io));
   storage::LogWriter::Options options;
   ASSIGN_OR_RETURN(options.config, config_of(*files, partition.topic_partition.topic, settings));
+  flush_ms_ = std::min(flush_ms_, options.config.flush_ms);
   options.jitter_seed = std::random_device{}();
   storage::RecoveryReport report;
   ASSIGN_OR_RETURN(auto writer,
@@ -196,6 +204,7 @@ std::shared_ptr<RecordAppender> WrittenLogs::add_writer(std::uint32_t partition,
 }
 
 Result<void> WrittenLogs::close() {
+  for (const auto& [id, log] : logs_) log->stop_compaction();
   housekeeper_ = {};
   if (timer_ != nullptr) timer_->stop();
   std::vector<std::weak_ptr<RecordAppender>> writers;
@@ -232,8 +241,14 @@ void WrittenLogs::keep_house(const std::stop_token& stop) {
                                                 std::chrono::milliseconds(kFirstRetentionCheckMs));
   auto next_checkpoint = Clock::now() + kCheckpointInterval;
   auto earliest_unlink = Clock::now();
+  const auto cleaner_backoff = std::chrono::milliseconds(cleaner_backoff_ms_);
+  auto next_compaction = Clock::now() + cleaner_backoff;
+  // At half the time: a flush comes at most one and a half times flush.ms after the last.
+  const auto flush_interval = std::chrono::milliseconds(
+      std::clamp<std::int64_t>(flush_ms_ / 2, kLeastFlushCheckMs, kMostFlushCheckMs));
+  auto next_flush = Clock::now() + flush_interval;
   while (!stop.stop_requested()) {
-    auto next = std::min(next_retention, next_checkpoint);
+    auto next = std::min({next_retention, next_checkpoint, next_compaction, next_flush});
     const TimestampMs now = clock_now();
     for (const auto& [id, log] : logs_) {
       const TimestampMs due = log->next_unlink();
@@ -253,6 +268,14 @@ void WrittenLogs::keep_house(const std::stop_token& stop) {
       check_retention(clock_now());
       next_retention = Clock::now() + retention_interval;
     }
+    if (Clock::now() >= next_compaction) {
+      compact(clock_now());
+      next_compaction = Clock::now() + cleaner_backoff;
+    }
+    if (Clock::now() >= next_flush) {
+      flush_due(clock_now());
+      next_flush = Clock::now() + flush_interval;
+    }
     if (Clock::now() >= next_checkpoint) {
       checkpoint();
       next_checkpoint = Clock::now() + kCheckpointInterval;
@@ -271,6 +294,29 @@ void WrittenLogs::check_retention(TimestampMs now) {
                                std::to_string(log->writer().log_start_offset().value));
     }
   }
+}
+
+void WrittenLogs::compact(TimestampMs now) {
+  for (const auto& [id, log] : logs_) {
+    const auto run = log->run_compaction(now);
+    const std::string name = log->writer().topic_partition().to_string();
+    if (!run) {
+      // Damage stays, and would be said again every quarter of a minute.
+      std::string& said = compaction_failures_[id];
+      if (run.error().code == Errc::kBusy || said == run.error().what) continue;
+      said = run.error().what;
+      say(LogLevel::kError, name + ": not compacted: " + said);
+    } else if (run->cleaned) {
+      say(LogLevel::kInfo, name + ": compacted " + std::to_string(run->segments_before) +
+                               " segments of " + std::to_string(run->bytes_before) + " bytes to " +
+                               std::to_string(run->segments_after) + " of " +
+                               std::to_string(run->bytes_after));
+    }
+  }
+}
+
+void WrittenLogs::flush_due(TimestampMs now) {
+  for (const auto& [id, log] : logs_) complain(log->writer().flush_if_due(now));
 }
 
 bool WrittenLogs::unlink_due(TimestampMs now) {

@@ -28,8 +28,9 @@ namespace offsetfs::fs {
 //
 // From open() to close() it holds the `.lock` of each log directory (of a partition's directory:
 // the one above it), and does by its own clock what a broker does: retention every
-// log.retention.check.interval.ms, the first time after 30 s at most; unlinking after
-// file.delete.delay.ms; flush and checkpoints every minute, so that a crash costs a short walk.
+// log.retention.check.interval.ms, the first time after 30 s at most; compaction every
+// log.cleaner.backoff.ms, where cleanup.policy asks for it; unlinking after file.delete.delay.ms;
+// flushes by flush.ms; flush and checkpoints every minute, so that a crash costs a short walk.
 //
 // Written are the live partitions, but for Kafka's own topics, whose content is a broker's. Any
 // thread.
@@ -87,6 +88,8 @@ class WrittenLogs {
 
   void keep_house(const std::stop_token& stop);
   void check_retention(storage::TimestampMs now);
+  void compact(storage::TimestampMs now);
+  void flush_due(storage::TimestampMs now);
   bool unlink_due(storage::TimestampMs now);  // false: to be tried again
   void checkpoint();
 
@@ -96,11 +99,14 @@ class WrittenLogs {
   std::vector<Directory> directories_;
   std::map<std::uint32_t, std::shared_ptr<WrittenLog>> logs_;
   std::int64_t retention_check_interval_ms_ = 300'000;
+  std::int64_t cleaner_backoff_ms_ = 15'000;
+  std::int64_t flush_ms_ = INT64_MAX;  // the least of them all
 
   storage::Mutex mutex_;
   std::vector<std::weak_ptr<RecordAppender>> writers_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 
+  std::map<std::uint32_t, std::string> compaction_failures_;  // the housekeeper's own
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread housekeeper_;

@@ -290,6 +290,37 @@ class OptionsTest(AppendTest):
         again = self.mount(partition)
         self.assertEqual(int(again.text("state/log_start_offset")), start)
 
+    def test_compaction_leaves_the_latest_of_every_key(self):
+        partition = self.create(segment_bytes=1 << 20, cleanup_policy="compact",
+                                min_cleanable_dirty_ratio="0.01", file_delete_delay_ms=0)
+        mounted = self.append_mount(partition, "log.cleaner.backoff.ms=200")
+        latest = {}
+        with open(mounted / "append.jsonl", "w", encoding="utf-8", buffering=1 << 16) as log:
+            for i in range(4000):
+                key, value = f"k{i % 50}", f"{i}" + "v" * 1000
+                latest[key] = value
+                log.write(json.dumps({"key": key, "payload": value}) + "\n")
+
+        def is_compacted():
+            names = self.files(partition)
+            sealed = [name for name in names if name.endswith(".log")][:-1]
+            if any(name.endswith((".deleted", ".cleaned", ".swap")) for name in names):
+                return False
+            try:
+                return sum(os.path.getsize(os.path.join(partition, name)) for name in sealed) < 1 << 19
+            except FileNotFoundError:  # replaced just now
+                return False
+        wait_until(is_compacted, "a compaction")
+        lines = [json.loads(line) for line in mounted.lines("records.jsonl")]
+        self.assertLess(len(lines), 2000)
+        self.assertEqual({line["key"]: line["payload"] for line in lines}, latest)
+        self.assertEqual(mounted.text("state/log_end_offset"), "4000\n")
+        self.assertIn("compacted", mounted.log())
+        self.assertEqual(mounted.complaints(), [])
+        mounted.close()
+        again = self.mount(partition)
+        self.assertEqual([json.loads(line) for line in again.lines("records.jsonl")], lines)
+
     def test_all_partitions_of_a_log_directory(self):
         for topic in ("orders", "audit"):
             self.create(topic)
