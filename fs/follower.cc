@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace offsetfs::fs {
@@ -21,7 +23,7 @@ constexpr std::size_t kChunkBytes = 128 << 10;
 constexpr std::size_t kGlanceBytes = 4 << 10;
 // A rest smaller than this part of what it holds on to is copied.
 constexpr std::size_t kWorthKeeping = 4;
-constexpr int kMostTries = 5;
+constexpr int kMostTries = 6;
 
 }  // namespace
 
@@ -121,6 +123,8 @@ Result<Follower::ChunkPtr> Follower::next_chunk(Stand& stand, std::size_t want) 
     if (tries == kMostTries)
       return storage::fail(Errc::kIo, log_->view().log->topic_partition().to_string() +
                                           ": the log changes faster than it can be read");
+    // Between two renames of compaction's a segment may seem to be missing.
+    if (tries > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1 << tries));
     bounds = log_->look();
   }
 }

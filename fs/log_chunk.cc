@@ -72,14 +72,8 @@ class Walk {
       if (offset_ == from_.offset) return not_as_thought();
     }
     chunk_.next.offset = offset_;
-    chunk_.next.hint = {segment_->base_offset(),
-                        segment_->opened_info().dev,
-                        segment_->opened_info().ino,
-                        position_,
-                        begun_.record_position,
-                        begun_.ordinal,
-                        begun_.crc,
-                        expected_};
+    chunk_.next.hint = {segment_->base_offset(), segment_,   position_, begun_.record_position,
+                        begun_.ordinal,          begun_.crc, expected_};
     return std::move(chunk_);
   }
 
@@ -105,9 +99,7 @@ class Walk {
           [](const SegmentEntry& e, Offset offset) { return e.base_offset < offset; });
       if (entry != entries_->end() && entry->base_offset == from_.hint->segment_base_offset) {
         RETURN_IF_ERROR(open(static_cast<std::size_t>(entry - entries_->begin())));
-        hint_holds_ = segment_->opened_info().dev == from_.hint->dev &&
-                      segment_->opened_info().ino == from_.hint->ino &&
-                      from_.hint->position <= limit_;
+        hint_holds_ = from_.hint->position <= limit_ && from_.hint_holds_in(segment_);
         if (hint_holds_) {
           position_ = from_.hint->position;
           expected_ = from_.hint->expected;
@@ -329,11 +321,10 @@ class Walk {
   }
 
   void note_given(const BatchHeader& header) {
-    const auto& file = segment_->opened_info();
     chunk_.next.given = {segment_->base_offset(),
-                         file.dev,
-                         file.ino,
+                         segment_,
                          position_,
+                         header.size_bytes,
                          header.crc,
                          header.base_offset,
                          header.last_offset,

@@ -51,19 +51,15 @@ Result<PlacedState> search(const PlacedBatch& batch, const PartitionLog& log,
   }
 }
 
-// The segment with this base offset, if its file is still that one; null: it is not.
-Result<std::shared_ptr<const Segment>> same_segment(const PlacedBatch& batch,
-                                                    const PartitionLog& log) {
+// The segment with this base offset; null: there is none.
+Result<std::shared_ptr<const Segment>> segment_of(Offset base_offset, const PartitionLog& log) {
   const auto entries = log.segments();
   const auto entry =
-      std::lower_bound(entries->begin(), entries->end(), batch.segment_base_offset,
+      std::lower_bound(entries->begin(), entries->end(), base_offset,
                        [](const SegmentEntry& e, Offset offset) { return e.base_offset < offset; });
-  if (entry == entries->end() || entry->base_offset != batch.segment_base_offset) return nullptr;
+  if (entry == entries->end() || entry->base_offset != base_offset) return nullptr;
   auto segment = log.segment(*entry);
   if (!segment && segment.error().code == Errc::kNotFound) return nullptr;
-  if (!segment) return storage::fail(segment.error());
-  const auto& info = (*segment)->opened_info();
-  if (info.dev != batch.dev || info.ino != batch.ino) return nullptr;
   return segment;
 }
 
@@ -72,10 +68,11 @@ Result<std::shared_ptr<const Segment>> same_segment(const PlacedBatch& batch,
 Result<PlacedState> state_of(const PlacedBatch& batch, const PartitionLog& log,
                              Offset log_start_offset) {
   if (log_start_offset > batch.last_offset) return PlacedState::kPassed;
-  ASSIGN_OR_RETURN(const auto segment, same_segment(batch, log));
+  ASSIGN_OR_RETURN(const auto segment, segment_of(batch.segment_base_offset, log));
   if (segment != nullptr) {
     ASSIGN_OR_RETURN(const bool there, lies_there(batch, *segment));
-    return there ? PlacedState::kThere : PlacedState::kReplaced;
+    if (there) return PlacedState::kThere;
+    if (batch.segment.lock() == segment) return PlacedState::kReplaced;
   }
   // What is missing in a listing may be so because a roll came in between: a second one has it.
   log.refresh();
@@ -93,6 +90,16 @@ Result<PlacedState> state_of(const PlacedBatch& batch, const PartitionLog& log,
     if (state || tries == kMostTries || state.error().code != Errc::kNotFound) return state;
     log.refresh();  // the segment vanished since it was listed
   }
+}
+
+bool LogPlace::hint_holds_in(const std::shared_ptr<const Segment>& segment) const {
+  if (!hint || hint->segment_base_offset != segment->base_offset()) return false;
+  if (hint->segment.lock() == segment) return true;
+  if (!given || given->segment_base_offset != segment->base_offset()) return false;
+  if (hint->position != given->position && hint->position != given->position + given->size_bytes)
+    return false;
+  const auto there = lies_there(*given, *segment);
+  return there && *there;
 }
 
 }  // namespace offsetfs::fs

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-
-#include <sys/types.h>
 
 #include "storage/partition_log.h"
 #include "storage/result.h"
+#include "storage/segment.h"
 #include "storage/units.h"
 
 namespace offsetfs::fs {
@@ -14,9 +14,10 @@ namespace offsetfs::fs {
 // A batch by where it lies and by what it is, so that it can be told later whether it still does.
 struct PlacedBatch {
   storage::Offset segment_base_offset{};
-  dev_t dev = 0;  // of its `.log`
-  ino_t ino = 0;
+  // The open file that it was read from. An inode's number tells less: it comes again soon.
+  std::weak_ptr<const storage::Segment> segment;
   storage::Position position{};
+  std::int64_t size_bytes = 0;
   std::uint32_t crc = 0;
   storage::Offset base_offset{};
   storage::Offset last_offset{};
@@ -29,7 +30,7 @@ enum class PlacedState {
   kPassed,    // retention or compaction took it: what follows it follows it still
   kReplaced,  // truncated away; other records may be at its offsets now
 };
-// Costs one small read as long as the segment is the same. kIo alone is an error.
+// Costs one small read as long as the segment was not replaced. kIo alone is an error.
 storage::Result<PlacedState> state_of(const PlacedBatch& batch, const storage::PartitionLog& log,
                                       storage::Offset log_start_offset);
 
@@ -42,18 +43,21 @@ struct LogPlace {
   // Where the batch with that offset begins, or the next one, and how far into it the reader is.
   struct Hint {
     storage::Offset segment_base_offset{};
-    dev_t dev = 0;
-    ino_t ino = 0;
+    std::weak_ptr<const storage::Segment> segment;
     storage::Position position{};
     std::uint32_t record_position = 0;  // as RecordReader::seek() takes it
     std::int32_t ordinal = 0;
-    std::uint32_t crc = 0;  // of a batch that was begun
+    std::uint32_t crc = 0;                         // of a batch that was begun
     std::optional<storage::Offset> expected = {};  // the next_offset of the batch before
   };
   std::optional<Hint> hint;
 
   // The last batch of which something was given.
   std::optional<PlacedBatch> given;
+
+  // Whether the hint speaks of `segment`: it is the very file, or `given` lies in it where it lay
+  // and the hint is of its end, or of a record in it.
+  bool hint_holds_in(const std::shared_ptr<const storage::Segment>& segment) const;
 };
 
 }  // namespace offsetfs::fs

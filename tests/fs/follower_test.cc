@@ -401,6 +401,31 @@ TEST_F(FollowerTest, CompactionLeavesGapsAndNothingIsGivenTwice) {
   EXPECT_THAT(this->log(), IsEmpty());
 }
 
+// The number of a file that went comes again: it tells nothing.
+TEST_F(FollowerTest, AFileInThePlaceOfAnotherIsAnotherEvenIfItsInodeIsTheSame) {
+  LogBuilder log(dir_);
+  log.batch({"a", "b"}).batch({"c", "d"}).batch({"e", "f"}).roll().batch({"g"});
+  open_log(log.build());
+  const auto follower = follow("0");
+  std::string half;
+  ASSERT_TRUE(follower->read(8, [&](std::span<const Bytes> parts) {
+    for (const Bytes part : parts) half += part;
+    return true;
+  }));
+  EXPECT_EQ(half, "a\nb\nc\nd\n");
+  // Once nobody has the old file open, most file systems give its number to the next one.
+  LogBuilder cleaned(temp_ / "cleaned");
+  cleaned.offset(0).batch({TestRecord("a").at_offset(0)}).offset(2).batch({"c", "d"});
+  cleaned.batch({"e", "f"});
+  const std::string path = dir_ + "/00000000000000000000.log";
+  std::filesystem::remove(path);
+  one_->view->log->refresh();
+  tests::write_file(path, cleaned.log());
+  const Given rest = take(*follower);
+  EXPECT_EQ(rest.error, std::nullopt);
+  EXPECT_EQ(rest.text, "e\nf\ng\n");
+}
+
 // --- Records that are replaced -----------------------------------------------------------------
 
 TEST_F(FollowerTest, ATruncationOfWhatWasGivenEndsTheFollower) {
