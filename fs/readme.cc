@@ -3,8 +3,8 @@
 namespace offsetfs::fs {
 
 std::string_view partition_readme() {
-  return R"(This directory shows the log of one Kafka partition as files. It is read only, and what it shows
-is read from the log when it is asked for. Not every name is listed; all those below exist.
+  return R"(This directory shows the log of one Kafka partition as files. It is read only, but for append, and
+what it shows is read from the log when it is asked for. Not every name is listed; all below exist.
 
 Records
   cat offsets/42                    the value of the record at offset 42, exactly its bytes
@@ -60,6 +60,12 @@ The partition
   cat problems.jsonl                what could not be read, and why; empty on healthy data
   cat stats                         what the mount was asked for
 
+Writing: only in a mount with -o append
+  echo hello >> append              each line is a record; a last line without its end waits for the close
+  cat FILE >> append.jsonl          each line is an object, as records.jsonl has them:
+                                    {"payload":"...","key":"...","headers":["name","value"],"ts":MS}
+  fsync, O_SYNC                     make what was written durable
+
 Good to know
   ls offsets                        ends with "File too large" after 100000 names, unless mounted with
                                     -o list=all; names that it left out can be read all the same
@@ -70,8 +76,8 @@ Good to know
 }
 
 std::string_view broker_readme() {
-  return R"(This directory shows the logs of a Kafka broker as files. It is read only, and what it shows is read
-from the logs when it is asked for.
+  return R"(This directory shows the logs of a Kafka broker as files. It is read only, but for orders-3/append in a
+mount with -o append, and what it shows is read from the logs when it is asked for.
 
   ls orders-3                       the log of partition 3 of the topic orders; see orders-3/README
   cat orders-3/offsets/42           the value of the record at offset 42

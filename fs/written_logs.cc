@@ -140,15 +140,6 @@ Result<WrittenLogs::Directory> WrittenLogs::take_directory(const storage::Source
   return directory;
 }
 
-// What lies with the log stands where a topic's overrides do: below what was given by hand.
-Result<storage::LogConfig> WrittenLogs::config_of(const storage::WriteDir& dir,
-                                                  const std::string& topic,
-                                                  const storage::Settings& settings) const {
-  ASSIGN_OR_RETURN(storage::ConfigMap own, storage::read_log_settings(dir));
-  for (const auto& [name, value] : options_.command_line) own.insert_or_assign(name, value);
-  return settings.for_topic(topic, own).log;
-}
-
 Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Partition& partition,
                                    const storage::Settings& settings) {
   ASSIGN_OR_RETURN(const auto shown, source.open(partition.id));
@@ -163,7 +154,8 @@ Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Par
   ASSIGN_OR_RETURN(std::shared_ptr<storage::WriteDir> files,
                    storage::PosixWriteDir::open(path, directory.io));
   storage::LogWriter::Options options;
-  ASSIGN_OR_RETURN(options.config, config_of(*files, partition.topic_partition.topic, settings));
+  ASSIGN_OR_RETURN(const auto own, storage::read_log_settings(*files));
+  options.config = settings.for_log(partition.topic_partition.topic, own, {}).log;
   flush_ms_ = std::min(flush_ms_, options.config.flush_ms);
   options.jitter_seed = std::random_device{}();
   storage::RecoveryReport report;

@@ -38,8 +38,6 @@ class WrittenLogs {
  public:
   struct Options {
     AppendOptions append;
-    // Settings by hand, which go before those that the logs have.
-    storage::ConfigMap command_line;
     LogSink log;  // what recovery and housekeeping did
   };
 
@@ -80,9 +78,6 @@ class WrittenLogs {
   storage::Result<void> open_log(const storage::LogSource& source,
                                  const storage::LogSource::Partition& partition,
                                  const storage::Settings& settings);
-  storage::Result<storage::LogConfig> config_of(const storage::WriteDir& dir,
-                                                const std::string& topic,
-                                                const storage::Settings& settings) const;
   void say(LogLevel level, const std::string& line) const;
   void complain(const storage::Result<void>& done) const;
 

@@ -108,9 +108,7 @@ Result<std::shared_ptr<fs::WrittenLogs>> open_to_write(const Options& options,
                                                        const storage::LogDir& source,
                                                        const storage::Settings::Sources& given) {
   const storage::Settings settings(fs::settings_sources(source, given), source.problems());
-  return fs::WrittenLogs::open(
-      source, settings,
-      {.append = options.appending, .command_line = given.command_line, .log = &log_line});
+  return fs::WrittenLogs::open(source, settings, {.append = options.appending, .log = &log_line});
 }
 
 Result<void> serve(Mounted& mounted, StopSignals& signals, int threads) {

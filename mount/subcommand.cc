@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mount/append.h"
 #include "mount/create.h"
 
 namespace offsetfs::mount {
@@ -10,6 +11,8 @@ namespace {
 constexpr Subcommand kSubcommands[] = {
     {"create", "create DIR --topic TOPIC [--partition P]", "makes an empty log, to be appended to",
      run_create},
+    {"append", "append DIR [--jsonl] [--key-separator TEXT]",
+     "appends what comes on stdin to a log, a record a line", run_append},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import signal
 import subprocess
 import tempfile
 import threading
@@ -501,6 +502,74 @@ class RefusalTest(AppendTest):
     def test_segments_of_less_than_a_mebibyte_are_refused_in_kafkas_words(self):
         self.assertIn("Value must be at least 1048576",
                       self.refused(self.create(), "segment.bytes=1000"))
+
+
+class CommandTest(AppendTest):
+    """offsetfs append DIR."""
+
+    def append(self, directory, data, *arguments):
+        return run(BINARY, "append", directory, *arguments, stdin=data, check=False)
+
+    def test_says_what_it_wrote_and_it_is_there(self):
+        partition = self.create()
+        done = self.append(partition, b"one\ntwo\nthree")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, b"orders-0: 3 records, offsets 0..2\n", b""))
+        done = self.append(os.path.dirname(partition), b"four\n")  # the one log that it holds
+        self.assertEqual(done.stdout, b"orders-0: 1 record, offset 3\n")
+        self.assertEqual(self.append(partition, b"").stdout, b"orders-0: no records\n")
+        self.assertEqual(self.mount(partition).text("records.values"), "one\ntwo\nthree\nfour\n")
+        self.assertIn(".kafka_cleanshutdown", os.listdir(os.path.dirname(partition)))
+
+    def test_keys_codec_and_batches(self):
+        partition = self.create()
+        self.append(partition, b"".join(b"k%d=v%d\n" % (i, i) for i in range(1000)),
+                    "--key-separator", "=", "--compression", "gzip", "--batch-bytes", "2K")
+        mounted = self.mount(partition)
+        self.assertEqual(mounted.read("offsets/999.key"), b"k999")
+        self.assertEqual({b["codec"] for b in mounted.objects("active/batches.jsonl")}, {"gzip"})
+        self.assertGreater(len(mounted.objects("active/batches.jsonl")), 5)
+
+    def test_a_bad_line_is_named_and_what_stands_before_it_is_in_the_log(self):
+        partition = self.create()
+        done = self.append(partition, b'{"payload":"a"}\n{"payload":"b"\n{"payload":"c"}\n', "--jsonl")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertIn(b"stdin, line 2: column 15: no JSON", done.stderr)
+        self.assertIn(b"in the log: 1 record, offset 0", done.stderr)
+        self.assertEqual(self.mount(partition).text("records.values"), "a\n")
+
+    def test_refusals_are_one_line_with_a_cure(self):
+        partition = self.create()
+        self.create("audit")
+        holder = self.append_mount(partition)
+        for arguments, status, said in (
+                ([], 1, "no DIR given"),
+                ([os.path.dirname(partition)], 1, "holds 2 logs; give one of them, as "),
+                ([self.folder + "/absent"], 2, "does not exist"),
+                ([partition], 2, ".lock: held by another offsetfs"),
+                ([partition, "--jsonl", "--key-separator", ":"], 1, "leave one out"),
+                ([partition, "--compression", "xz"], 1, "expected none, gzip"),
+                ([partition, "-o", "retention.mss=1"], 1, "did you mean retention.ms?")):
+            done = run(BINARY, "append", *arguments, stdin=b"x\n", check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+            self.assertIn(said, done.stderr.decode())
+        self.assertEqual(holder.read("records.values"), b"")
+
+    def test_an_interrupt_ends_the_reading_and_the_log_is_closed_cleanly(self):
+        partition = self.create()
+        process = subprocess.Popen([BINARY, "append", partition], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        log = f"{partition}/00000000000000000000.log"
+        wait_until(lambda: os.path.getsize(log) > 0, "the first record")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2)
+        self.assertIn(b"in the log: 1 record, offset 0", said)
+        self.assertIn(".kafka_cleanshutdown", os.listdir(os.path.dirname(partition)))
 
 
 class NeverWrittenTest(AppendTest):
