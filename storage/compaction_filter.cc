@@ -62,6 +62,9 @@ Result<void> CompactionFilter::read(const BatchHeader& header, Bytes entry, bool
     const auto step = records.next(record);
     if (step == RecordReader::Step::kCorrupt) return fail(Errc::kCorrupt, records.why());
     if (step == RecordReader::Step::kEnd) return {};
+    if (record.timestamp < kNoTimestamp)
+      return fail(Errc::kCorrupt, "offset " + std::to_string(record.offset.value) +
+                                      ": a timestamp of " + std::to_string(record.timestamp.value));
     if (drop_all || !stays(header, record)) {
       dropped_any_ = true;
       continue;

@@ -84,27 +84,41 @@ Result<CompactionInput> input_of(const LogWriter& log, TimestampMs now) {
   return input;
 }
 
-// Of each batch of a segment, until `visit` says false. Anything that is no whole batch is an
-// error: a sealed segment has no torn tail, and to pass over damage would be to delete what is
-// behind it.
+Offset next_base(const CompactionInput& input, std::size_t segment) {
+  return segment + 1 < input.segments.size() ? input.segments[segment + 1].base_offset
+                                             : input.active_base_offset;
+}
+
+// Of each batch of a segment, until `visit` says false. Anything that is no whole batch, or stands
+// where it can't (offsets are outside of the CRC), is an error: a sealed segment has no torn tail,
+// and to pass over damage would be to delete what is behind it.
 using Visit = std::function<Result<bool>(const BatchScanner::Batch&)>;
-Result<void> for_each_batch(const LogWriter& log, const CompactionSegment& segment,
+Result<void> for_each_batch(const LogWriter& log, const CompactionInput& input, std::size_t segment,
                             const LogCompaction::Options& options, const Visit& visit) {
-  const std::string name = file_of(segment.base_offset, SegmentFile::kLog);
-  ASSIGN_OR_RETURN(const auto file, log.dir().open_for_reading(name));
+  Offset next = input.segments[segment].base_offset;
+  const Offset end = next_base(input, segment);
+  ASSIGN_OR_RETURN(const auto file, log.dir().open_for_reading(file_of(next, SegmentFile::kLog)));
   BatchScanner::Options scanning;
   scanning.tail_may_be_torn = false;
-  BatchScanner scanner(*file, {0}, {segment.size_bytes}, scanning);
+  BatchScanner scanner(*file, {0}, {input.segments[segment].size_bytes}, scanning);
   for (auto step = scanner.next(); step != BatchScanner::Step::kEnd; step = scanner.next()) {
     if (step == BatchScanner::Step::kTornTail)
       return fail(Errc::kCorrupt, file->name() + ": at position " +
                                       std::to_string(scanner.position().value) +
                                       ": no whole batch; not compacted");
     if (step != BatchScanner::Step::kBatch) return fail(scanner.error());
+    const auto& [header, position, entry] = scanner.batch();
+    if (header.base_offset < next || header.last_offset >= end)
+      return fail(Errc::kCorrupt, file->name() + ": at position " + std::to_string(position.value) +
+                                      ": offsets " + std::to_string(header.base_offset.value) +
+                                      " to " + std::to_string(header.last_offset.value) +
+                                      ", expected within " + std::to_string(next.value) + " to " +
+                                      std::to_string(end.value - 1) + "; not compacted");
+    next = header.next_offset();
     if (options.must_stop && options.must_stop())
       return fail(Errc::kBusy, file->name() + ": its compaction was stopped");
     const auto more = visit(scanner.batch());
-    if (!more) return fail(at(file->name(), scanner.batch().position, more.error()));
+    if (!more) return fail(at(file->name(), position, more.error()));
     if (!*more) return {};
   }
   return {};
@@ -153,11 +167,11 @@ class KeyWalk {
     end_ = plan_.first_dirty;
     bool began = false;
     for (std::size_t i = 0; i < input_.segments.size() && !is_full_; ++i) {
-      const Offset next = next_base(i);
+      const Offset next = next_base(input_, i);
       if (next <= plan_.first_dirty) continue;
       if (input_.segments[i].base_offset >= plan_.first_uncleanable) break;
       if (!std::exchange(began, true)) RETURN_IF_ERROR(begin(i));
-      RETURN_IF_ERROR(for_each_batch(log_, input_.segments[i], options_,
+      RETURN_IF_ERROR(for_each_batch(log_, input_, i, options_,
                                      [&](const auto& batch) { return take(batch); }));
       if (!is_full_) end_ = next;
     }
@@ -169,11 +183,6 @@ class KeyWalk {
   }
 
  private:
-  Offset next_base(std::size_t i) const {
-    return i + 1 < input_.segments.size() ? input_.segments[i + 1].base_offset
-                                          : input_.active_base_offset;
-  }
-
   Result<void> begin(std::size_t segment) {
     ASSIGN_OR_RETURN(auto aborted, aborted_from(input_, log_, segment, plan_.first_uncleanable));
     // What ended before the dirty part is not met here.
@@ -352,7 +361,7 @@ class Pass {
     ASSIGN_OR_RETURN(const FileInfo last,
                      log_.dir().info(file_of(base_offsets.back(), SegmentFile::kLog)));
     ASSIGN_OR_RETURN(const WrittenSegment segment,
-                     cleaned->finish(next_base(end - 1), last.mtime_ns));
+                     cleaned->finish(next_base(input_, end - 1), last.mtime_ns));
     const auto renamed = log_.replace_segments(base_offsets, segment);
     if (renamed || renamed.error().code != Errc::kOutOfRange) cleaned->hand_over();
     if (!renamed) return fail(renamed.error());
@@ -364,21 +373,15 @@ class Pass {
   }
 
  private:
-  Offset next_base(std::size_t i) const {
-    return i + 1 < input_.segments.size() ? input_.segments[i + 1].base_offset
-                                          : input_.active_base_offset;
-  }
-
   Result<void> clean_into(CleanedSegment& cleaned, std::size_t i) {
-    ASSIGN_OR_RETURN(const auto aborted, aborted_from(input_, log_, i, next_base(i)));
+    ASSIGN_OR_RETURN(const auto aborted, aborted_from(input_, log_, i, next_base(input_, i)));
     transactions_.add(aborted);
-    return for_each_batch(
-        log_, input_.segments[i], options_, [&](const auto& batch) -> Result<bool> {
-          ASSIGN_OR_RETURN(const auto kept, filter_.filter(batch.header, batch.entry));
-          if (!kept.batch.empty()) RETURN_IF_ERROR(cleaned.append(kept.batch));
-          if (kept.aborted) RETURN_IF_ERROR(cleaned.add_aborted(*kept.aborted));
-          return true;
-        });
+    return for_each_batch(log_, input_, i, options_, [&](const auto& batch) -> Result<bool> {
+      ASSIGN_OR_RETURN(const auto kept, filter_.filter(batch.header, batch.entry));
+      if (!kept.batch.empty()) RETURN_IF_ERROR(cleaned.append(kept.batch));
+      if (kept.aborted) RETURN_IF_ERROR(cleaned.add_aborted(*kept.aborted));
+      return true;
+    });
   }
 
   const CompactionInput& input_;

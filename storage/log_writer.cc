@@ -134,6 +134,11 @@ Result<void> LogWriter::check(Bytes batch, BatchHeader& header) const {
   if (header.size_bytes != size)
     return fail(Errc::kInvalid, "a batch of " + in_bytes(header.size_bytes) +
                                     " by its header, found " + in_bytes(size));
+  if (header.max_timestamp < kNoTimestamp || header.base_timestamp < kNoTimestamp)
+    return fail(Errc::kInvalid,
+                "a batch with a timestamp of " +
+                    std::to_string(std::min(header.base_timestamp, header.max_timestamp).value) +
+                    ", expected -1 (none) or more");
   if (header.codec_id() > 4)
     return fail(Errc::kUnsupported, "codec " + std::to_string(header.codec_id()));
   if (size > options_.config.max_message_bytes)

@@ -298,6 +298,22 @@ TEST(LogCompactionTest, DamageInTheWayIsSaidAndNothingIsTouched) {
   EXPECT_EQ(dir->contents(), before);
 }
 
+TEST(LogCompactionTest, AnOffsetThatCanNotStandWhereItDoesIsDamage) {
+  for (const int byte : {0, 5, 7}) {
+    const auto dir = std::make_shared<CrashingDir>(1);
+    const auto log = open_log(dir, compacted());
+    History(5).append_segments(*log, 3);
+    const auto third = segment_file_name({log->segments()[2].base_offset, SegmentFile::kLog, {}});
+    dir->content(third)[static_cast<std::size_t>(byte)] ^= '\x81';
+    const auto before = dir->contents();
+    const auto run = LogCompaction(*log).run_at_once(kStart);
+    ASSERT_FALSE(run) << byte;
+    EXPECT_EQ(run.error().code, Errc::kCorrupt) << run.error().what;
+    EXPECT_THAT(run.error().what, HasSubstr(third));
+    EXPECT_EQ(dir->contents(), before);
+  }
+}
+
 TEST(LogCompactionTest, APassCanBeStoppedAtAnyBatch) {
   const auto dir = std::make_shared<CrashingDir>(1);
   const auto log = open_log(dir, compacted());
