@@ -8,6 +8,7 @@
 
 #include "storage/check.h"
 #include "storage/dir_lock.h"
+#include "storage/log_creation.h"
 #include "storage/log_dir_owner.h"
 #include "storage/log_settings.h"
 #include "storage/write_dir.h"
@@ -48,11 +49,22 @@ bool is_kafkas_own(const std::string& topic) {
   return kTopics.contains(topic);
 }
 
-// A second copy of a partition has another name than its topic says.
-bool is_written(const LogSource::Partition& partition) {
-  return partition.state == storage::DirState::kLive &&
-         partition.name == partition.topic_partition.to_string() &&
-         !is_kafkas_own(partition.topic_partition.topic);
+// Of a topic that a broker would have, too: what else a name may hold would not stand in a
+// checkpoint.
+bool is_written(const std::string& name) {
+  const auto parsed = storage::parse_partition_dir(name);
+  return parsed && parsed->state == storage::DirState::kLive &&
+         parsed->topic_partition.to_string() == name &&
+         storage::check_topic_name(parsed->topic_partition.topic) &&
+         !is_kafkas_own(parsed->topic_partition.topic);
+}
+
+// A directory that is mounted alone may bear any name; a second copy of a partition is shown under
+// another name than it has.
+bool is_written(const LogSource& source, const LogSource::Partition& partition) {
+  if (!source.is_single_partition()) return is_written(partition.name);
+  const std::string& path = source.dirs().front()->real_path();
+  return is_written(path.substr(path.find_last_of('/') + 1));
 }
 
 Result<storage::DirLock> acquire_patiently(const std::string& path) {
@@ -107,12 +119,12 @@ Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
     logs->directories_.push_back(std::move(directory));
   }
   for (const auto& partition : *source.partitions()) {
-    if (single && !is_written(partition))
+    if (single && !is_written(source, partition))
       return storage::fail(Errc::kInvalid,
                            source.dirs().front()->path() +
                                ": not to be appended to: it takes a directory <topic>-<partition>, "
                                "of no topic of Kafka's own");
-    if (!is_written(partition)) continue;
+    if (!is_written(source, partition)) continue;
     auto opened = logs->open_log(source, partition, settings);
     if (!opened && single) return storage::fail(std::move(opened.error()));
     logs->complain(opened);
