@@ -1,6 +1,7 @@
 """Logs that we wrote, shown to a broker: it serves exactly what was appended, however it came by them; and
 the same history written by it and by us gives the same files."""
 
+import json
 import os
 import re
 import shutil
@@ -162,6 +163,32 @@ class OwnNode(WriteTest):
         client = self.start(node)
         for log in logs:
             self.check_appends_behind(client, log)
+
+    def test_by_the_commands_alone(self):
+        codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+        values = [f"{i} " + "v" * (i % 700) for i in range(5000)]
+        lines = "".join(json.dumps({"key": f"k{i % 9}", "payload": value, "ts": OLD + i,
+                                    "headers": ["h", str(i)]}) + "\n" for i, value in enumerate(values))
+        for codec in codecs:
+            partition = create(self.log_dir, codec, "--broker")
+            subprocess.run([OFFSETFS, "append", "--jsonl", "--compression", codec, partition], input=lines,
+                           text=True, check=True, stdout=subprocess.DEVNULL)
+        self.assertTrue(os.path.exists(os.path.join(self.log_dir, ".kafka_cleanshutdown")))
+        client = self.start(broker.Broker(self.root, {}, made=True))
+        served = os.path.join(self.root, "served")
+        for codec in codecs:
+            with self.subTest(codec=codec):
+                client.ask("consume", codec, "read_committed", served)
+                with open(served) as text:
+                    self.assertEqual(text.read().splitlines(), [
+                        f"{i}\t{OLD + i}\t{f'k{i % 9}'.encode().hex()}\t{value.encode().hex()}\t"
+                        f"h={str(i).encode().hex()}" for i, value in enumerate(values)])
+                self.assertEqual(client.ask("times", codec, OLD - 1, OLD + 2500, OLD + 5000), "0 2500 -1")
+        # The broker has it, and then it is the broker's.
+        refused = subprocess.run([OFFSETFS, "append", partition], input="late\n", text=True, check=False,
+                                 stderr=subprocess.PIPE)
+        self.assertEqual(refused.returncode, 2)
+        self.assertEqual(refused.stderr.count("\n"), 1)
 
     def test_after_a_crash_it_recovers_what_we_would_have_left_cleanly(self):
         twin_dir = os.path.join(self.root, "twin")
