@@ -29,15 +29,6 @@ bool is_acl(ssize_t size) {
   return errno != ENODATA && errno != ENOTSUP;
 }
 
-void drop_group_if_acl(const std::string& path, Access& access) {
-  if ((access.mode & kGroupBits) != 0 && is_acl(::lgetxattr(path.c_str(), kAcl, nullptr, 0)))
-    access.mode = static_cast<mode_t>(access.mode & ~kGroupBits);
-}
-
-std::string absolute(const SourceDir& dir, const std::string& below) {
-  return below.empty() ? dir.real_path() : dir.real_path() + "/" + below;
-}
-
 // What is left of `access` for those who come through the directory `above`.
 void restrict_to_searchers(const struct stat& above, Access& access) {
   const bool others = (above.st_mode & 01) != 0;
@@ -76,7 +67,8 @@ Result<SourceFacts> source_facts(const SourceDir& dir, const std::string& below)
   ASSIGN_OR_RETURN(const storage::FileInfo info, dir.info(below));
   SourceFacts facts{S_ISDIR(info.mode) ? directory_access(info) : file_access(info), info.mtime_ns,
                     info.size_bytes};
-  drop_group_if_acl(absolute(dir, below), facts.access);
+  if ((facts.access.mode & kGroupBits) != 0 && dir.has_acl(below))
+    facts.access.mode = static_cast<mode_t>(facts.access.mode & ~kGroupBits);
   return facts;
 }
 
@@ -167,6 +159,12 @@ Access SourceAccess::of_segment(Offset base_offset) const {
   if (segments_.size() >= kMostRemembered) segments_.clear();
   segments_[base_offset] = {access, now_ms + kKeepMs};
   return access;
+}
+
+void SourceAccess::forget() const {
+  const storage::MutexLock lock(mutex_);
+  segments_.clear();
+  narrower_.reset();
 }
 
 Access SourceAccess::of_range(Offset from, Offset to) const {

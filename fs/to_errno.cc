@@ -8,7 +8,9 @@ using storage::Errc;
 
 int to_errno(const storage::Error& error) {
   switch (error.code) {  // no default: a new code must choose
-    case Errc::kIo: return error.sys_errno != 0 ? error.sys_errno : EIO;
+    case Errc::kIo:
+      // A source that does not answer is one that can't be read.
+      return error.sys_errno != 0 && error.sys_errno != ETIMEDOUT ? error.sys_errno : EIO;
     case Errc::kNotFound: return ENOENT;
     case Errc::kCorrupt: return EIO;
     case Errc::kUnsupported: return EIO;
@@ -22,7 +24,8 @@ int to_errno(const storage::Error& error) {
 }
 
 bool is_worth_a_line(const storage::Error& error) {
-  return error.code == Errc::kIo && error.sys_errno != EINTR && error.sys_errno != EFBIG;
+  return error.code == Errc::kIo && error.sys_errno != EINTR && error.sys_errno != EFBIG &&
+         error.sys_errno != ETIMEDOUT;  // that was said when the source stalled
 }
 
 }  // namespace offsetfs::fs

@@ -9,10 +9,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "storage/beneath.h"
 #include "storage/file_info.h"
+#include "storage/guarded_file.h"
+#include "storage/inotify.h"
 
 namespace offsetfs::storage {
 namespace {
@@ -79,73 +82,203 @@ std::string resolved(const std::string& path) {
 
 }  // namespace
 
-Result<std::shared_ptr<const SourceDir>> SourceDir::open(const std::string& path,
-                                                         std::shared_ptr<const IoBackend> io) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd && errno == ENOTDIR) return fail(Errc::kInvalid, path + ": no directory");
-  if (!fd) return fail_errno(errno, path);
-  return std::shared_ptr<const SourceDir>(
-      new SourceDir(std::move(fd), path, resolved(path), std::move(io)));
-}
+// The calls themselves, made where the caller is. They share what they use, since a call that hangs
+// may outlive who made it.
+struct DirCalls {
+  int dir_fd() const { return directory.get(); }
+  std::string name_of(const std::string& below) const;
+  Result<void> list(const std::string& below,
+                    const std::function<bool(const SourceDir::Entry&)>& visit) const;
+  Result<FileInfo> info(const std::string& below) const;
+  std::int64_t birth_ns(const std::string& below) const;
+  Result<UniqueFd> handle_of_directory(const std::string& below) const;
+  Result<std::unique_ptr<File>> open_file(const std::string& below) const;
+  bool has_acl(const std::string& below) const;
+  bool is_locked(const std::string& below) const;
 
-SourceDir::SourceDir(UniqueFd fd, std::string path, std::string real_path,
-                     std::shared_ptr<const IoBackend> io)
-    : fd_(std::move(fd)),
-      path_(std::move(path)),
-      real_path_(std::move(real_path)),
-      io_(std::move(io)) {}
+  UniqueFd directory;
+  std::string path;
+  std::string real_path;
+  std::shared_ptr<const IoBackend> io;
+};
 
-Result<void> SourceDir::list(const std::string& below,
-                             const std::function<bool(const Entry&)>& visit) const {
-  UniqueFd fd(open_beneath(fd_.get(), below, O_RDONLY | O_DIRECTORY));
+Result<void> DirCalls::list(const std::string& below,
+                            const std::function<bool(const SourceDir::Entry&)>& visit) const {
+  UniqueFd fd(open_beneath(dir_fd(), below, O_RDONLY | O_DIRECTORY));
   if (!fd) return fail_errno(errno, name_of(below));
   const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(fd.get()));
   if (!dir) return fail_errno(errno, name_of(below));
-  const int dir_fd = fd.release();  // `dir` closes it
+  const int listed = fd.release();  // `dir` closes it
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(dir.get());  // NOLINT(concurrency-mt-unsafe): `dir` is ours
     if (entry == nullptr) break;
     if (is_dot_or_dot_dot(entry->d_name)) continue;
     const auto type =
-        entry->d_type != DT_UNKNOWN ? entry->d_type : type_by_stat(dir_fd, entry->d_name);
+        entry->d_type != DT_UNKNOWN ? entry->d_type : type_by_stat(listed, entry->d_name);
     if (!visit({entry->d_name, kind_of(type), entry->d_ino})) return {};
   }
   if (errno != 0) return fail_errno(errno, name_of(below));
   return {};
 }
 
-Result<FileInfo> SourceDir::info(const std::string& below) const {
+Result<FileInfo> DirCalls::info(const std::string& below) const {
   struct stat st {};
   // A single name needs no walk: nothing lies between it and the directory we hold.
   if (is_single_name(below)) {
-    if (::fstatat(fd_.get(), below.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(dir_fd(), below.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
       return fail_errno(errno, name_of(below));
     }
     return to_file_info(st);
   }
-  const UniqueFd fd(open_beneath(fd_.get(), below, O_PATH));
+  const UniqueFd fd(open_beneath(dir_fd(), below, O_PATH));
   if (!fd || ::fstat(fd.get(), &st) != 0) return fail_errno(errno, name_of(below));
   return to_file_info(st);
 }
 
-std::int64_t SourceDir::birth_ns(const std::string& below) const {
-  const UniqueFd fd(open_beneath(fd_.get(), below, O_PATH));
+std::int64_t DirCalls::birth_ns(const std::string& below) const {
+  const UniqueFd fd(open_beneath(dir_fd(), below, O_PATH));
   struct statx stx {};
   if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BTIME, &stx) != 0) return 0;
   if ((stx.stx_mask & STATX_BTIME) == 0) return 0;
   return stx.stx_btime.tv_sec * std::int64_t{1'000'000'000} + stx.stx_btime.tv_nsec;
 }
 
-Result<UniqueFd> SourceDir::handle_of_directory(const std::string& below) const {
-  UniqueFd fd(open_beneath(fd_.get(), below, O_PATH | O_DIRECTORY));
+Result<UniqueFd> DirCalls::handle_of_directory(const std::string& below) const {
+  UniqueFd fd(open_beneath(dir_fd(), below, O_PATH | O_DIRECTORY));
   if (!fd) return fail_errno(errno, name_of(below));
   return fd;
 }
 
+Result<std::unique_ptr<File>> DirCalls::open_file(const std::string& below) const {
+  ASSIGN_OR_RETURN(UniqueFd opened, open_regular(dir_fd(), below, name_of(below)));
+  return io->adopt(opened.release(), name_of(below));
+}
+
+// True also where it can't be told: then the group loses what it may have had.
+bool DirCalls::has_acl(const std::string& below) const {
+  const std::string absolute = below.empty() ? real_path : real_path + "/" + below;
+  if (::lgetxattr(absolute.c_str(), "system.posix_acl_access", nullptr, 0) >= 0) return true;
+  return errno != ENODATA && errno != ENOTSUP;
+}
+
+bool DirCalls::is_locked(const std::string& below) const {
+  const auto file = open_regular(dir_fd(), below, name_of(below));
+  if (!file) return false;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(file->get(), F_OFD_GETLK, &lock) != 0) return false;
+  // Without a process: it is a lock of our own kind, not a broker's.
+  return lock.l_type != F_UNLCK && lock.l_pid != -1;
+}
+
+std::string DirCalls::name_of(const std::string& below) const {
+  if (below.empty()) return path;
+  return path.ends_with('/') ? path + below : path + "/" + below;
+}
+
+Result<std::shared_ptr<const SourceDir>> SourceDir::open(
+    const std::string& path, std::shared_ptr<const IoBackend> io,
+    std::optional<SourceGuard::Options> guard) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd && errno == ENOTDIR) return fail(Errc::kInvalid, path + ": no directory");
+  if (!fd) return fail_errno(errno, path);
+  const bool may_hang = guard && untold_changes(fd.get());
+  auto calls = std::make_shared<const DirCalls>(
+      DirCalls{std::move(fd), path, resolved(path), std::move(io)});
+  std::shared_ptr<const SourceGuard> guarding;
+  if (may_hang) guarding = std::make_shared<const SourceGuard>(path, std::move(*guard));
+  return std::shared_ptr<const SourceDir>(new SourceDir(std::move(calls), std::move(guarding)));
+}
+
+SourceDir::SourceDir(std::shared_ptr<const DirCalls> calls,
+                     std::shared_ptr<const SourceGuard> guard)
+    : calls_(std::move(calls)), guard_(std::move(guard)) {}
+
+const std::string& SourceDir::path() const { return calls_->path; }
+const std::string& SourceDir::real_path() const { return calls_->real_path; }
+const std::shared_ptr<const IoBackend>& SourceDir::io() const { return calls_->io; }
+std::string SourceDir::name_of(const std::string& below) const { return calls_->name_of(below); }
+
+Result<void> SourceDir::list(const std::string& below,
+                             const std::function<bool(const Entry&)>& visit) const {
+  if (guard_ == nullptr) return calls_->list(below, visit);
+  struct Listed {
+    std::string name;
+    Kind kind;
+    ino_t ino;
+  };
+  // `visit` is the caller's, and the caller may be gone before the listing comes to its end.
+  ASSIGN_OR_RETURN(
+      const std::vector<Listed> all,
+      guard_->get<std::vector<Listed>>([calls = calls_, below]() -> Result<std::vector<Listed>> {
+        std::vector<Listed> listed;
+        RETURN_IF_ERROR(calls->list(below, [&](const Entry& entry) {
+          listed.push_back({std::string(entry.name), entry.kind, entry.ino});
+          return true;
+        }));
+        return listed;
+      }));
+  for (const Listed& entry : all)
+    if (!visit({entry.name, entry.kind, entry.ino})) break;
+  return {};
+}
+
+Result<FileInfo> SourceDir::info(const std::string& below) const {
+  if (guard_ == nullptr) return calls_->info(below);
+  const auto remembered = remembered_directory(below);
+  if (remembered && guard_->is_slow()) return *remembered;
+  auto info = guard_->get<FileInfo>([calls = calls_, below] { return calls->info(below); },
+                                    remembered ? kPatience : guard_->timeout());
+  if (!info && info.error().sys_errno == ETIMEDOUT && remembered) return *remembered;
+  if (info && S_ISDIR(info->mode)) {
+    const MutexLock lock(mutex_);
+    if (directories_.size() >= kMostRemembered) directories_.clear();
+    directories_.insert_or_assign(below, *info);
+  }
+  return info;
+}
+
+std::optional<FileInfo> SourceDir::remembered_directory(const std::string& below) const {
+  const MutexLock lock(mutex_);
+  const auto found = directories_.find(below);
+  return found == directories_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::int64_t SourceDir::birth_ns(const std::string& below) const {
+  if (guard_ == nullptr) return calls_->birth_ns(below);
+  return guard_
+      ->get<std::int64_t>(
+          [calls = calls_, below]() -> Result<std::int64_t> { return calls->birth_ns(below); })
+      .value_or(0);
+}
+
+bool SourceDir::has_acl(const std::string& below) const {
+  if (guard_ == nullptr) return calls_->has_acl(below);
+  if (guard_->is_slow()) return true;
+  return guard_
+      ->get<bool>([calls = calls_, below]() -> Result<bool> { return calls->has_acl(below); },
+                  kPatience)
+      .value_or(true);
+}
+
+bool SourceDir::is_locked(const std::string& below) const {
+  // Locks of another machine's processes are not told for sure, and its disk is not ours.
+  return guard_ == nullptr && calls_->is_locked(below);
+}
+
+Result<UniqueFd> SourceDir::handle_of_directory(const std::string& below) const {
+  if (guard_ == nullptr) return calls_->handle_of_directory(below);
+  return guard_->get<UniqueFd>(
+      [calls = calls_, below] { return calls->handle_of_directory(below); });
+}
+
 Result<std::unique_ptr<File>> SourceDir::open_file(const std::string& below) const {
-  ASSIGN_OR_RETURN(UniqueFd fd, open_regular(fd_.get(), below, name_of(below)));
-  return io_->adopt(fd.release(), name_of(below));
+  if (guard_ == nullptr) return calls_->open_file(below);
+  ASSIGN_OR_RETURN(auto file, guard_->get<std::unique_ptr<File>>(
+                                  [calls = calls_, below] { return calls->open_file(below); }));
+  return guarded(std::move(file), guard_);
 }
 
 Result<std::string> SourceDir::read_whole(const std::string& below, std::size_t limit_bytes) const {
@@ -173,11 +306,6 @@ Result<std::string> read_whole(const File& file, std::size_t limit_bytes) {
   }
   text.resize(size);
   return text;
-}
-
-std::string SourceDir::name_of(const std::string& below) const {
-  if (below.empty()) return path_;
-  return path_.ends_with('/') ? path_ + below : path_ + "/" + below;
 }
 
 }  // namespace offsetfs::storage

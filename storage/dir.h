@@ -1,15 +1,22 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "storage/file.h"
+#include "storage/mutex.h"
 #include "storage/result.h"
+#include "storage/source_guard.h"
 #include "storage/unique_fd.h"
 
 namespace offsetfs::storage {
+
+struct DirCalls;  // dir.cc
 
 // A source directory (a log directory, or a partition directory that was given alone) and what lies
 // below it. Paths are relative to it and never leave it: no symbolic link is followed at any depth
@@ -27,8 +34,11 @@ class SourceDir {
 
   // `path` itself may be a symbolic link: the user typed it. kNotFound, kIo; kInvalid if it is no
   // directory.
-  static Result<std::shared_ptr<const SourceDir>> open(const std::string& path,
-                                                       std::shared_ptr<const IoBackend> io);
+  // With `guard`, and on a file system that may never answer (another machine's, a daemon's), calls
+  // are given up after its time; of directories that were seen before then tells what was seen.
+  static Result<std::shared_ptr<const SourceDir>> open(
+      const std::string& path, std::shared_ptr<const IoBackend> io,
+      std::optional<SourceGuard::Options> guard = std::nullopt);
 
   // Calls `visit` for each entry of `below` ("" is the directory itself), in no order, without "."
   // and "..", until it returns false.
@@ -38,6 +48,10 @@ class SourceDir {
   // When it was made, in ns since 1970: with its inode number this names one file or directory for
   // good. 0 where the file system doesn't tell.
   std::int64_t birth_ns(const std::string& below) const;
+  // Whether more may read it than its mode says. True also where that can't be told.
+  bool has_acl(const std::string& below) const;
+  // Whether a process holds the file's lock, as a broker holds `.lock`. Takes nothing.
+  bool is_locked(const std::string& below) const;
   // A directory to be watched: O_PATH, no read access is asked for.
   Result<UniqueFd> handle_of_directory(const std::string& below) const;
   // kNotFound if absent, kInvalid if no regular file, kIo otherwise (EACCES, EMFILE, ...).
@@ -46,19 +60,25 @@ class SourceDir {
   Result<std::string> read_whole(const std::string& below, std::size_t limit_bytes) const;
 
   // As the user gave it, and absolute with links resolved (to compare with a mount point).
-  const std::string& path() const { return path_; }
-  const std::string& real_path() const { return real_path_; }
+  const std::string& path() const;
+  const std::string& real_path() const;
   std::string name_of(const std::string& below) const;  // for messages
-  const std::shared_ptr<const IoBackend>& io() const { return io_; }
+  const std::shared_ptr<const IoBackend>& io() const;
+  // Whether calls may be given up.
+  bool is_guarded() const { return guard_ != nullptr; }
 
  private:
-  SourceDir(UniqueFd fd, std::string path, std::string real_path,
-            std::shared_ptr<const IoBackend> io);
+  // How long who asks of a directory that was seen before waits for news of it.
+  static constexpr std::chrono::milliseconds kPatience{200};
+  static constexpr std::size_t kMostRemembered = 1U << 16;
 
-  const UniqueFd fd_;
-  const std::string path_;
-  const std::string real_path_;
-  const std::shared_ptr<const IoBackend> io_;
+  SourceDir(std::shared_ptr<const DirCalls> calls, std::shared_ptr<const SourceGuard> guard);
+  std::optional<FileInfo> remembered_directory(const std::string& below) const;
+
+  const std::shared_ptr<const DirCalls> calls_;
+  const std::shared_ptr<const SourceGuard> guard_;  // null: calls are just made
+  mutable Mutex mutex_;
+  mutable std::unordered_map<std::string, FileInfo> directories_ GUARDED_BY(mutex_);
 };
 
 // The whole of a small file. kTooLarge beyond `limit_bytes`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <ctime>
 #include <set>
 #include <string_view>
@@ -113,8 +114,9 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
   std::vector<std::shared_ptr<const LogDirFiles>> files;
   std::set<std::string> real_paths;
   bool single = false;
+  const SourceGuard::Options guard{options.io_timeout, options.on_notice};
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(auto dir, SourceDir::open(path, io));
+    ASSIGN_OR_RETURN(auto dir, SourceDir::open(path, io, guard));
     if (!real_paths.insert(dir->real_path()).second) {
       return fail(Errc::kInvalid, path + ": given twice: name each log directory once");
     }
@@ -134,7 +136,7 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
                                         parent_of(dir->real_path()));
       }
       single = true;
-      auto parent = SourceDir::open(parent_of(dir->real_path()), io);
+      auto parent = SourceDir::open(parent_of(dir->real_path()), io, guard);
       if (!parent) parent = std::shared_ptr<const SourceDir>();  // it says nothing, then
       files.push_back(std::make_shared<const LogDirFiles>(std::move(*parent), problems));
     } else {
@@ -199,6 +201,10 @@ std::optional<LogDir::Place> LogDir::place_of(std::uint32_t id) const {
   return Place{known_[id]->dir, known_[id]->log};
 }
 
+bool LogDir::is_broker_at_work() const {
+  return std::ranges::any_of(files_, [](const auto& files) { return files->is_broker_at_work(); });
+}
+
 bool LogDir::refresh() const {
   std::shared_ptr<const Listing> before;
   {
@@ -227,12 +233,15 @@ std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
     if (realtime_ns - fresh->mtimes_ns.back() < kMtimeSettlesNs) fresh->may_be_stale = true;
   }
   if (old && (single_ || (old->mtimes_ns == fresh->mtimes_ns && !old->may_be_stale))) return old;
-  std::vector<Found> found = scan();
-  name_twins(found);
-  return publish(std::move(found), std::move(fresh));
+  auto found = scan();
+  if (!found && old) return old;
+  if (!found) found.emplace();
+  name_twins(*found);
+  return publish(std::move(*found), std::move(fresh));
 }
 
-std::vector<LogDir::Found> LogDir::scan() const {
+std::optional<std::vector<LogDir::Found>> LogDir::scan() const {
+  const auto is_silent = [](const Error& error) { return error.sys_errno == ETIMEDOUT; };
   std::vector<Found> found;
   if (single_) {
     Found itself;
@@ -255,15 +264,21 @@ std::vector<LogDir::Found> LogDir::scan() const {
       }
       return true;
     });
+    if (!listed && is_silent(listed.error())) return std::nullopt;
     if (!listed) shared_.problems->add({dirs_[i]->path(), -1, listed.error().what});
   }
+  bool silent = false;
   std::erase_if(found, [&](Found& partition) {
     const SourceDir& dir = *dirs_[partition.dir];
     const auto info = dir.info(partition.below);
-    if (!info) return true;  // gone again
+    if (!info) {
+      silent = silent || is_silent(info.error());
+      return true;  // gone again
+    }
     partition.incarnation = {info->dev, info->ino, dir.birth_ns(partition.below)};
     return false;
   });
+  if (silent) return std::nullopt;
   return found;
 }
 

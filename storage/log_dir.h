@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,6 +41,8 @@ class LogDir : public LogSource {
     std::function<void(const Problem&)> on_problem;  // each new one; any thread
     // Changes are noticed and told (changes()); nothing: only what is asked for is looked at.
     std::optional<LogWatcher::How> watch;
+    // After how long a read of a source that may never answer is given up.
+    std::chrono::milliseconds io_timeout{30'000};
     std::function<void(const std::string&)> on_notice;  // what is worth a line, once; any thread
   };
 
@@ -59,6 +62,7 @@ class LogDir : public LogSource {
   // The sources in the order given: the partition directory itself, or the log directories.
   const std::vector<std::shared_ptr<const SourceDir>>& dirs() const override { return dirs_; }
   LogChanges& changes() const override { return changes_; }
+  bool is_broker_at_work() const override;
   const std::vector<std::shared_ptr<const LogDirFiles>>& files() const { return files_; }
   // Lists the log directories now if they changed. True if they had.
   bool refresh() const;
@@ -90,7 +94,7 @@ class LogDir : public LogSource {
          PartitionLog::Shared shared);
 
   std::shared_ptr<const Listing> listing(bool look_now) const;
-  std::vector<Found> scan() const;
+  std::optional<std::vector<Found>> scan() const;  // nothing: a directory does not answer
   void alien(const SourceDir& dir, const SourceDir::Entry& entry) const;
   void name_twins(std::vector<Found>& found) const;
   std::shared_ptr<PartitionLog> make_log(const Found& found) const;

@@ -1,6 +1,7 @@
 #include "storage/log_dir_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <utility>
 
@@ -63,6 +64,15 @@ std::optional<Offset> LogDirFiles::log_start_offset(const TopicPartition& topic_
 
 std::optional<std::int32_t> LogDirFiles::node_id() const { return contents(false)->node_id; }
 
+bool LogDirFiles::is_broker_at_work() const {
+  const std::int64_t now = now_ms();
+  if (now - lock_checked_ms_.load(std::memory_order_relaxed) >= kLockMs) {
+    lock_checked_ms_.store(now, std::memory_order_relaxed);
+    locked_.store(dir_ != nullptr && dir_->is_locked(".lock"), std::memory_order_relaxed);
+  }
+  return locked_.load(std::memory_order_relaxed);
+}
+
 bool LogDirFiles::is_one(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
@@ -94,12 +104,16 @@ void LogDirFiles::look_at(std::size_t which, Contents& contents) const {
   if (!dir_) return;
   const std::string name = kNames[which];
   Version version;
-  if (const auto info = dir_->info(name)) version = {info->ino, info->size_bytes, info->mtime_ns};
+  const auto info = dir_->info(name);
+  if (info) version = {info->ino, info->size_bytes, info->mtime_ns};
+  // A source that does not answer takes nothing back.
+  if (!info && info.error().sys_errno == ETIMEDOUT) return;
   if (version == contents.versions[which]) return;
+  const auto text = dir_->read_whole(name, kMostFileBytes);
+  if (!text && text.error().sys_errno == ETIMEDOUT) return;
   contents.versions[which] = version;
   if (is_checkpoint) contents.checkpoints[which] = std::make_shared<const OffsetCheckpoint>();
   if (!is_checkpoint) contents.node_id.reset();
-  const auto text = dir_->read_whole(name, kMostFileBytes);
   if (!text) {
     if (text.error().code != Errc::kNotFound)
       problems_->add({dir_->name_of(name), -1, text.error().what});

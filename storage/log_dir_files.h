@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ namespace offsetfs::storage {
 class LogDirFiles {
  public:
   static constexpr std::int64_t kRecheckMs = 250;
+  static constexpr std::int64_t kLockMs = 1000;
 
   // What the checkpoints say of one partition.
   struct Checkpointed {
@@ -42,6 +44,8 @@ class LogDirFiles {
   std::optional<Offset> log_start_offset(const TopicPartition& topic_partition) const;
   // meta.properties' node.id, or the broker.id of older ones.
   std::optional<std::int32_t> node_id() const;
+  // Whether a broker is at work here: it holds `.lock`. Looked at once in kLockMs at most.
+  bool is_broker_at_work() const;
   // Looks at the files now.
   void refresh() const;
   // Where they lie; may be null.
@@ -62,6 +66,8 @@ class LogDirFiles {
   mutable Mutex mutex_;
   mutable std::shared_ptr<const Contents> contents_ GUARDED_BY(mutex_);
   mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = kNeverChecked;
+  mutable std::atomic<std::int64_t> lock_checked_ms_ = kNeverChecked;
+  mutable std::atomic<bool> locked_ = false;
 };
 
 }  // namespace offsetfs::storage

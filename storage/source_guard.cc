@@ -1,0 +1,147 @@
+#include "storage/source_guard.h"
+
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+namespace offsetfs::storage {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// A call that takes longer is a sign of trouble.
+constexpr milliseconds kSlow{200};
+// Idle threads that are kept.
+constexpr int kMostIdle = 8;
+constexpr int kMostThreads = 128;
+
+struct Job {
+  std::function<void()> call;
+  Clock::time_point begun{};
+  bool done = false;
+};
+
+}  // namespace
+
+struct SourceGuard::Shared {
+  std::string source;
+  Options options;
+
+  std::mutex mutex;  // a plain one: conditions wait with it
+  std::condition_variable more;
+  std::condition_variable done;
+  std::deque<std::shared_ptr<Job>> queue;
+  std::set<std::shared_ptr<Job>> under_way;
+  int threads = 0;
+  int idle = 0;
+  int waiting = 0;
+  bool stalled = false;
+  bool ended = false;
+
+  void work(const std::shared_ptr<Shared>& self);
+  void submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job);
+  // Under the lock: who hears it may be gone once the guard is.
+  void say(const std::string& what) const {
+    if (!ended && options.notice) options.notice(source + ": " + what);
+  }
+};
+
+void SourceGuard::Shared::work(const std::shared_ptr<Shared>& self) {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    ++idle;
+    more.wait(lock, [&] { return ended || !queue.empty(); });
+    --idle;
+    if (queue.empty()) break;
+    const auto job = std::move(queue.front());
+    queue.pop_front();
+    job->begun = Clock::now();
+    under_way.insert(job);
+    lock.unlock();
+    job->call();
+    job->call = nullptr;  // what it used is given back here too: a close may hang as well
+    lock.lock();
+    under_way.erase(job);
+    job->done = true;
+    const bool answers_again = std::exchange(stalled, false);
+    done.notify_all();
+    if (answers_again) say("the source answers again");
+    if (idle >= kMostIdle) break;
+  }
+  --threads;
+  (void)self;
+}
+
+// Under the lock.
+void SourceGuard::Shared::submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job) {
+  queue.push_back(std::move(job));
+  if (idle >= static_cast<int>(queue.size()) || threads >= kMostThreads) {
+    more.notify_one();
+    return;
+  }
+  ++threads;
+  std::thread([self] { self->work(self); }).detach();
+}
+
+SourceGuard::SourceGuard(std::string source, Options options)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->source = std::move(source);
+  shared_->options = std::move(options);
+}
+
+SourceGuard::~SourceGuard() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->ended = true;
+  shared_->more.notify_all();
+}
+
+milliseconds SourceGuard::timeout() const { return shared_->options.timeout; }
+
+bool SourceGuard::is_slow() const {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->stalled) return true;
+  const auto now = Clock::now();
+  for (const auto& job : shared_->under_way)
+    if (now - job->begun > kSlow) return true;
+  return false;
+}
+
+Result<void> SourceGuard::run(std::function<void()> call, milliseconds patience) const {
+  const auto stalled = [this] {
+    return fail(Error{Errc::kIo, ETIMEDOUT, shared_->source + ": the source does not answer"});
+  };
+  const auto job = std::make_shared<Job>();
+  job->call = std::move(call);
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->stalled || shared_->waiting >= kMostWaiting) return stalled();
+  ++shared_->waiting;
+  shared_->submit(shared_, job);
+  const bool done =
+      shared_->done.wait_for(lock, patience, [&] { return job->done || shared_->stalled; });
+  --shared_->waiting;
+  if (job->done) return {};
+  std::erase(shared_->queue, job);
+  const bool is_first = !done && patience == timeout() && !std::exchange(shared_->stalled, true);
+  if (is_first) {
+    shared_->done.notify_all();
+    const auto ms = patience.count();
+    shared_->say("the source has not answered for " +
+                 (ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms") +
+                 ": what needs it fails until it does (-o io_timeout)");
+  }
+  return stalled();
+}
+
+void SourceGuard::leave_to_itself(std::function<void()> call) const {
+  const auto job = std::make_shared<Job>();
+  job->call = std::move(call);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->submit(shared_, job);
+}
+
+}  // namespace offsetfs::storage

@@ -1,0 +1,97 @@
+"""A source that stops answering: a FUSE file system below the mount, whose process is stopped."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import kafka_batch
+from mounted import CopyTest, EIO, PATIENCE, error_of, is_mounted, output, wait_until
+
+PASSTHROUGH = os.path.abspath(os.environ.get("OFFSETFS_PASSTHROUGH",
+                                             "../../build/tests/passthrough"))
+
+
+class StallingTest(CopyTest):
+    def setUp(self):
+        super().setUp()
+        self.other = f"{self.folder}/other"
+        self.below = f"{self.folder}/below"
+        self.source = f"{self.folder}/source"
+        for folder in (f"{self.other}/fine-0", f"{self.below}/orders-0", self.source):
+            os.makedirs(folder)
+        kafka_batch.write_log(f"{self.other}/fine-0", [kafka_batch.batch(0, [b"fine"])])
+        kafka_batch.write_log(f"{self.below}/orders-0", [
+            kafka_batch.batch(n * 100, [b"%d " % i + b"x" * 1000 for i in range(100)])
+            for n in range(50)])
+        self.daemon = subprocess.Popen([PASSTHROUGH, self.below, self.source, "-f"])
+        self.addCleanup(self.end_daemon)
+        wait_until(lambda: is_mounted(self.source), "the file system below")
+        self.mounted = self.mount(self.other, self.source, options=["io_timeout=2"])
+
+    def end_daemon(self):
+        self.daemon.send_signal(signal.SIGCONT)
+        self.daemon.terminate()
+        self.daemon.wait()
+        subprocess.run(["umount", "-l", self.source], check=False, stderr=subprocess.DEVNULL)
+
+    def test_reads_fail_after_the_time_and_nothing_else_hangs(self):
+        self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
+        self.assertIn("watching inotify,polling", self.mounted.text("stats"))
+        listed = self.mounted.names()
+        self.daemon.send_signal(signal.SIGSTOP)
+        failures = []
+
+        def read_one(n):
+            failures.append(error_of(self.mounted.read, f"orders-0/offsets/{n}"))
+        # More than there are threads to answer.
+        readers = [threading.Thread(target=read_one, args=(1000 + n,)) for n in range(40)]
+        for reader in readers:
+            reader.start()
+        while any(reader.is_alive() for reader in readers):
+            # Each of these within the time that a read of the source takes to fail.
+            begun = time.monotonic()
+            self.assertEqual(self.mounted.read("fine-0/offsets/0"), b"fine")
+            self.assertEqual(self.mounted.read("fine-0/records.values"), b"fine\n")
+            self.assertEqual(self.mounted.names(), listed)
+            output("ls", "-l", self.mounted.path)
+            output("df", self.mounted.path)
+            self.assertLess(time.monotonic() - begun, PATIENCE / 2)
+            time.sleep(0.05)
+        self.assertEqual(set(failures), {EIO})
+        self.assertEqual(self.mounted.error("orders-0/offsets/8"), EIO)
+        # One line when it begins; not one a read.
+        said = [line for line in self.mounted.log().splitlines() if "has not answered" in line]
+        self.assertEqual(len(said), 1, self.mounted.log())
+        self.daemon.send_signal(signal.SIGCONT)
+        wait_until(lambda: self.mounted.error("orders-0/offsets/8") == 0, "an answer")
+        self.assertEqual(self.mounted.read("orders-0/offsets/4999")[:3], b"99 ")
+        self.assertEqual(self.mounted.names(), listed)
+
+    def test_a_stalled_source_is_no_reason_not_to_unmount(self):
+        self.daemon.send_signal(signal.SIGSTOP)
+        reader = threading.Thread(target=error_of, args=(self.mounted.read, "orders-0/offsets/5"))
+        reader.start()
+        self.mounted.close()
+        reader.join()
+
+    def test_what_is_polled_is_followed_all_the_same(self):
+        with open(f"{self.below}/orders-0/00000000000000000000.log", "ab") as log:
+            log.write(kafka_batch.batch(5000, [b"appended"]))
+        self.assertEqual(self.mounted.read("orders-0/offsets/5000"), b"appended")
+        self.assertEqual(self.mounted.link("orders-0/last"), "offsets/5000")
+        follow = subprocess.Popen(["cat", self.mounted / "orders-0/follow/end.values"],
+                                  stdout=subprocess.PIPE)
+        self.addCleanup(follow.stdout.close)
+        self.addCleanup(follow.wait)
+        self.addCleanup(follow.kill)
+        time.sleep(0.5)  # until it waits; without this it would merely begin later
+        with open(f"{self.below}/orders-0/00000000000000000000.log", "ab") as log:
+            log.write(kafka_batch.batch(5001, [b"followed"]))
+        self.assertEqual(follow.stdout.readline(), b"followed\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
