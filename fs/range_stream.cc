@@ -5,6 +5,7 @@
 
 #include "fs/measurement.h"
 #include "fs/slice_reader.h"
+#include "storage/io_priority.h"
 
 namespace offsetfs::fs {
 
@@ -56,6 +57,9 @@ Result<Bytes> RangeStream::read(std::uint64_t position, std::size_t size,
       return Bytes{};
     }
   }
+  // A stream without a size is one over much of the log.
+  const storage::IdleIo idle(!size_bytes_ && resources_.is_broker_at_work &&
+                             resources_.is_broker_at_work());
   const SliceReader reader{*pieces_,   *lines_, *points_,
                            resources_, stream_, !size_bytes_.has_value()};
   ASSIGN_OR_RETURN(const SliceEnd end, reader.read(from, to, buffer));

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/io_priority.h"
+
 namespace offsetfs::fs {
 
 void ScanPool::add(std::shared_ptr<Job> job) {
@@ -27,7 +29,10 @@ void ScanPool::run() {
     jobs_.splice(jobs_.end(), jobs_, jobs_.begin());
     const auto mine = under_way_.insert(under_way_.end(), job);
     lock.unlock();
-    const bool more = job->work();
+    const bool more = [&] {
+      const storage::IdleIo idle(is_idle_ && is_idle_());
+      return job->work();
+    }();
     lock.lock();
     under_way_.erase(mine);
     if (!more) jobs_.remove(job);

@@ -2,10 +2,12 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace offsetfs::fs {
@@ -23,7 +25,9 @@ class ScanPool {
     virtual void cancel() = 0;
   };
 
-  explicit ScanPool(int threads) : most_threads_(threads) {}
+  // `is_idle`: whether the disk is left to others; asked before each part. May be null.
+  explicit ScanPool(int threads, std::function<bool()> is_idle = nullptr)
+      : most_threads_(threads), is_idle_(std::move(is_idle)) {}
   ~ScanPool() { stop(); }
   ScanPool(const ScanPool&) = delete;
   ScanPool& operator=(const ScanPool&) = delete;
@@ -37,6 +41,7 @@ class ScanPool {
   void run();
 
   const int most_threads_;
+  const std::function<bool()> is_idle_;
   std::mutex mutex_;
   std::condition_variable more_;
   bool stopped_ = false;

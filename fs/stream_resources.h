@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "fs/read_buffers.h"
 #include "fs/scan_pool.h"
@@ -40,12 +41,13 @@ struct BatchKeyHash {
 // What the streams of a mount share. Any thread.
 struct StreamResources {
   StreamResources(storage::DecodeLimits decode_limits, std::size_t batches_bytes, int scan_threads,
-                  storage::Problems& where_problems_go)
+                  storage::Problems& where_problems_go, std::function<bool()> broker_at_work = {})
       : limits(decode_limits),
         problems(where_problems_go),
         batches(batches_bytes),
         big_lines(batches_bytes),
-        scans(scan_threads) {}
+        is_broker_at_work(broker_at_work),
+        scans(scan_threads, std::move(broker_at_work)) {}
 
   const storage::DecodeLimits limits;
   storage::Problems& problems;
@@ -56,7 +58,8 @@ struct StreamResources {
   std::atomic<std::uint64_t> scans_begun{0};
   std::atomic<std::uint64_t> scanned_bytes{0};
   std::atomic<std::uint64_t> batches_decoded{0};
-  ScanPool scans;  // last: its threads use the others
+  const std::function<bool()> is_broker_at_work;  // may be null
+  ScanPool scans;                                 // last: its threads use the others
 };
 
 }  // namespace offsetfs::fs

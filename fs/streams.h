@@ -50,6 +50,8 @@ class Streams {
     bool show_control = false;
     storage::DecodeLimits limits;
     int scan_threads = 2;
+    // Whether a broker needs the disk more than a scan does; may be null.
+    std::function<bool()> is_broker_at_work = {};
     // Budgets over all streams together. Beyond them the longest unused goes first; it is made
     // anew when it is needed.
     std::size_t resume_points_bytes = 8U << 20;

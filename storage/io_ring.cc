@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/check.h"
+#include "storage/io_priority.h"
 
 namespace offsetfs::storage {
 namespace {
@@ -102,6 +103,7 @@ void IoRing::push(int fd, RingRead& read, int rwf_flags) {
                      static_cast<unsigned>(std::min(buffer.size(), kMostBytes)),
                      static_cast<std::uint64_t>(read.position().value));
   sqe->rw_flags = rwf_flags;
+  sqe->ioprio = io_priority();
   io_uring_sqe_set_data(sqe, &read);
 }
 

@@ -41,6 +41,8 @@ class LogSource {
   // The directories the logs lie in, in the order the user gave them: whose modes, and those of the
   // directories above them, say who may look at all.
   virtual const std::vector<std::shared_ptr<const SourceDir>>& dirs() const = 0;
+  // Whether a broker is at work on these logs: what takes long then leaves it the disk.
+  virtual bool is_broker_at_work() const { return false; }
   // Where changes of the logs are told.
   virtual LogChanges& changes() const = 0;
 };
