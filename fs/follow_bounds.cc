@@ -4,7 +4,7 @@ namespace offsetfs::fs {
 
 storage::Result<FollowBounds> follow_bounds(const storage::PartitionLog& log) {
   ASSIGN_OR_RETURN(const storage::LogOffsets offsets, log.offsets());
-  return FollowBounds{offsets.log_start_offset, offsets.log_end_offset};
+  return FollowBounds{offsets.log_start_offset, offsets.readable_end};
 }
 
 }  // namespace offsetfs::fs

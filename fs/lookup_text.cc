@@ -18,6 +18,7 @@ const char* result_word(RecordLookup::Outcome outcome) {
     case RecordLookup::Outcome::kBelowLogStart: return "below_log_start";
     case RecordLookup::Outcome::kPastLogEnd: return "past_log_end";
     case RecordLookup::Outcome::kDamaged: return "damaged";
+    case RecordLookup::Outcome::kAboveHighWatermark: return "above_high_watermark";
   }
   return "";
 }

@@ -18,9 +18,13 @@ Result<const OffsetCursor::Batch*> OffsetCursor::at_or_after(Offset from) {
   has_batch_ = false;
   answers_from_ = from;
   if (!follows) {
+    if (log_->options().until_high_watermark) {
+      ASSIGN_OR_RETURN(const storage::LogOffsets offsets, log_->offsets());
+      end_ = offsets.readable_end;
+    }
     LogCursor::Options options;
     options.headers_only = true;
-    cursor_.emplace(log_, from, Offset{INT64_MAX}, options);
+    cursor_.emplace(log_, from, end_, options);
   }
   for (;;) {
     switch (cursor_->next()) {
@@ -48,9 +52,10 @@ bool OffsetCursor::take(const storage::BatchScanner::Batch& batch) {
   batch_.dense = header.is_v2() ? header.records_count == header.next_offset() - header.base_offset
                                 : header.codec_id() ==
                                       0;  // a message by itself, else the last of those inside
-  if (header.last_offset >= cursor_->records_end()) {
+  const Offset end = std::min(cursor_->records_end(), end_);  // what is behind it is not shown
+  if (header.last_offset >= end) {
     batch_.dense = false;
-    batch_.header.last_offset = Offset{cursor_->records_end().value - 1};
+    batch_.header.last_offset = Offset{end.value - 1};
   }
   return batch_.dense || take_decoded();
 }

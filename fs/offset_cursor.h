@@ -52,6 +52,7 @@ class OffsetCursor {
   Batch batch_;
   // batch_ is the answer to every `from` in [answers_from_, batch_.header.last_offset].
   bool has_batch_ = false;
+  storage::Offset end_{INT64_MAX};  // of what is shown
   storage::Offset answers_from_{};
   bool met_damage_ = false;
 };

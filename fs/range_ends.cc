@@ -80,10 +80,10 @@ class RecordCounter {
 // gaps needs one step. Fewer than `count`: the first there is.
 Result<std::optional<Offset>> nth_last(const RecordCounter& counter, const LogOffsets& log,
                                        std::int64_t count) {
-  const std::int64_t length = log.log_end_offset - log.log_start_offset;
+  const std::int64_t length = log.readable_end - log.log_start_offset;
   if (length == 0) return std::nullopt;
   for (std::int64_t back = std::min(count, length);; back = std::min(back * 2, length)) {
-    const Offset from = log.log_end_offset - back;
+    const Offset from = log.readable_end - back;
     ASSIGN_OR_RETURN(const std::int64_t records, counter.count(from, INT64_MAX));
     if (records < count && back < length) continue;
     return counter.nth(from, std::max<std::int64_t>(records - count, 0));
@@ -99,16 +99,16 @@ Result<std::optional<Offset>> nth_first(const PartitionView& view, const RecordC
 
 // As if every offset bore a record.
 Offset guess(const RangeEnd& end, const LogOffsets& log) {
-  const std::int64_t steps = std::min(end.number, log.log_end_offset - log.log_start_offset);
+  const std::int64_t steps = std::min(end.number, log.readable_end - log.log_start_offset);
   return end.base == RangeEnd::Base::kFromFirst ? log.log_start_offset + (steps - 1)
-                                                : log.log_end_offset - steps;
+                                                : log.readable_end - steps;
 }
 
 Result<RecordRange> offset_range(const PartitionView& view, const RangeExpression& expression,
                                  const LogOffsets& log, const RecordCounter& counter,
                                  bool exactly) {
   ASSIGN_OR_RETURN(const auto span,
-                   resolve_range(expression, log.log_start_offset, log.log_end_offset,
+                   resolve_range(expression, log.log_start_offset, log.readable_end,
                                  [&](const RangeEnd& end) -> Result<std::optional<Offset>> {
                                    if (!exactly) return guess(end, log);
                                    if (end.base == RangeEnd::Base::kFromFirst)
@@ -132,11 +132,11 @@ Result<RecordRange> time_range(const PartitionView& view, const Node& node, cons
   const auto from_time = parse_time(text.substr(0, dots), now);
   const auto to_time = parse_time(text.substr(std::min(dots + 2, text.size())), now);
   if (!from_time || !to_time || *from_time >= *to_time) return nothing_left();
-  RecordRange range{log.log_start_offset, log.log_end_offset, from_time, to_time, false};
+  RecordRange range{log.log_start_offset, log.readable_end, from_time, to_time, false};
   range.moving = text.find("now") != std::string_view::npos;
   ASSIGN_OR_RETURN(const auto found, view.log->find_time(*from_time));
   // Nothing so new: an empty file, not an absent one. The last offset has nothing to give either.
-  range.from = found.record.value_or(std::max(log.log_end_offset - 1, log.log_start_offset));
+  range.from = found.record.value_or(std::max(log.readable_end - 1, log.log_start_offset));
   return range;
 }
 
@@ -169,7 +169,7 @@ Result<RangeEnds> resolve_ends(const PartitionView& view, const Node& node, Time
       ASSIGN_OR_RETURN(ends.range, time_range(view, node, log, now));
       break;
     }
-    default: ends.range = {log.log_start_offset, log.log_end_offset, {}, {}, true};
+    default: ends.range = {log.log_start_offset, log.readable_end, {}, {}, true};
   }
   return ends;
 }

@@ -27,7 +27,8 @@ storage::Error absence(const RecordLookup& lookup) {
     case Outcome::kPresent:
     case Outcome::kControl:
     case Outcome::kCompacted:
-    case Outcome::kPastLogEnd: break;
+    case Outcome::kPastLogEnd:
+    case Outcome::kAboveHighWatermark: break;
   }
   return {Errc::kNotFound, 0, lookup.reason};
 }

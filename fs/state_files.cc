@@ -65,12 +65,13 @@ Text leader_epoch_table(const PartitionView& view) {
 }
 
 // Of one batch, by its header where that tells.
-Result<std::int64_t> visible_records(const LogCursor& cursor, Offset log_start_offset,
+Result<std::int64_t> visible_records(const LogCursor& cursor, const LogOffsets& log,
                                      bool show_control) {
   const storage::BatchHeader& header = cursor.batch().header;
   if (header.is_control() && !show_control) return 0;
+  const Offset records_end = std::min(cursor.records_end(), log.readable_end);
   const bool whole =
-      header.base_offset >= log_start_offset && header.last_offset < cursor.records_end();
+      header.base_offset >= log.log_start_offset && header.last_offset < records_end;
   if (header.is_v2() && whole) return header.records_count;
   if (!header.is_v2() && header.codec_id() == 0) return 1;
   const auto decoded = cursor.decode();
@@ -79,7 +80,7 @@ Result<std::int64_t> visible_records(const LogCursor& cursor, Offset log_start_o
   storage::Record record;
   std::int64_t count = 0;
   while (records.next(record) == storage::RecordReader::Step::kRecord)
-    count += record.offset >= log_start_offset && record.offset < cursor.records_end() ? 1 : 0;
+    count += record.offset >= log.log_start_offset && record.offset < records_end ? 1 : 0;
   return count;
 }
 
@@ -87,14 +88,13 @@ Text record_count(const PartitionView& view, bool show_control, const std::stop_
   ASSIGN_OR_RETURN(const LogOffsets log, view.log->offsets());
   LogCursor::Options options;
   options.headers_only = true;
-  LogCursor cursor(view.log, log.log_start_offset, log.log_end_offset, options);
+  LogCursor cursor(view.log, log.log_start_offset, log.readable_end, options);
   std::int64_t count = 0;
   for (;;) {
     if (stop.stop_requested()) return storage::fail_errno(EINTR, "counting records");
     switch (cursor.next()) {
       case LogCursor::Step::kBatch: {
-        ASSIGN_OR_RETURN(const std::int64_t records,
-                         visible_records(cursor, log.log_start_offset, show_control));
+        ASSIGN_OR_RETURN(const std::int64_t records, visible_records(cursor, log, show_control));
         count += records;
         continue;
       }

@@ -126,7 +126,8 @@ struct Streams::Parts {
   Parts(const Options& stream_options, storage::Problems& problems)
       : options(stream_options),
         registry(options.resume_points_bytes),
-        resources(options.limits, options.batches_bytes, options.scan_threads, problems) {}
+        resources(options.limits, options.batches_bytes, options.scan_threads, problems,
+                  options.is_broker_at_work) {}
 
   // A segment, and its stream if that is known.
   struct Found {
@@ -247,7 +248,7 @@ Result<std::shared_ptr<const LogPieces>> Streams::Parts::pieces_of(const Log& lo
   ASSIGN_OR_RETURN(const storage::LogOffsets offsets, log->offsets());
   filter.show_control = options.show_control;
   filter.from = std::max(range.from, offsets.log_start_offset);
-  filter.to = std::min(range.to, offsets.log_end_offset);
+  filter.to = std::min(range.to, offsets.readable_end);
   if (filter.from >= filter.to)
     return storage::fail(Errc::kNotFound, "no offset of the range is in the log");
   if (range.from_time) filter.from_time = *range.from_time;

@@ -61,6 +61,19 @@ bool set_io(std::string_view value, Options& options) {
   return false;
 }
 
+bool set_io_timeout(std::string_view value, Options& options) {
+  constexpr std::int64_t kMostSeconds = 86'400;
+  const auto seconds = parse_count(value);
+  if (!seconds || *seconds < 1 || *seconds > kMostSeconds) return false;
+  options.tree.io_timeout_ms = *seconds * 1000;
+  return true;
+}
+
+bool set_until(std::string_view value, Options& options) {
+  options.until_high_watermark = value == "high_watermark";
+  return options.until_high_watermark || value == "log_end";
+}
+
 bool set_watch(std::string_view value, Options& options) {
   using How = storage::LogWatcher::How;
   if (value == "auto") return options.watch = How::kAuto, true;
@@ -157,6 +170,9 @@ constexpr OptionRow kRows[] = {
     {"threads", "1..256", "requests that are answered at once (10)", set_threads},
     {"io", "auto|ring|pread", "how the source is read; auto: io_uring where the kernel allows it",
      set_io},
+    {"io_timeout", "SECONDS", "a read of a network or FUSE source that takes longer fails (30)",
+     set_io_timeout},
+    {"until", "log_end|high_watermark", "where the log ends for readers (log_end)", set_until},
     {"watch", "auto|poll", "how changes are noticed; auto: inotify where the kernel tells them",
      set_watch},
 };

@@ -29,9 +29,10 @@ struct Options {
   fs::AppendOptions appending;
   std::string given_for_append;  // an option that means nothing without it
 
-  bool allow_other = false;          // never without default_permissions
-  bool default_permissions = false;  // the kernel checks the modes
-  bool nonempty = false;             // the mount point may hold files
+  bool until_high_watermark = false;  // hide what lies above the checkpointed high watermark
+  bool allow_other = false;           // never without default_permissions
+  bool default_permissions = false;   // the kernel checks the modes
+  bool nonempty = false;              // the mount point may hold files
 
   bool foreground = false;
   bool debug = false;    // libfuse prints every request; implies foreground

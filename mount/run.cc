@@ -61,6 +61,8 @@ Result<std::shared_ptr<const storage::LogDir>> open_source(const Options& option
   settings.log.show_control = options.tree.show_control;
   settings.descriptors = descriptor_limit();
   settings.on_problem = log_problem;
+  settings.log.until_high_watermark = options.until_high_watermark;
+  settings.io_timeout = std::chrono::milliseconds(options.tree.io_timeout_ms);
   settings.watch = options.watch;
   settings.on_notice = [](const std::string& line) { log_line(fs::LogLevel::kInfo, line); };
   ASSIGN_OR_RETURN(auto log_dir,
@@ -126,7 +128,15 @@ struct Standing {
   std::shared_ptr<fs::WrittenLogs> written;  // with -o append, else null
   std::unique_ptr<fs::FileSystem> file_system;
   std::unique_ptr<Mounted> mounted;
+  int threads = 0;
 };
+
+// Those who wait for a source that does not answer must leave some who serve the rest.
+int threads_for(const Options& options, const storage::LogDir& source) {
+  for (const auto& dir : source.dirs())
+    if (dir->is_guarded()) return options.tree.threads + 2 * storage::SourceGuard::kMostWaiting;
+  return options.tree.threads;
+}
 
 // Everything that can fail while somebody still waits for the command.
 Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
@@ -144,6 +154,7 @@ Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
   Standing standing;
   auto tree = options.tree;
   ASSIGN_OR_RETURN(tree.settings, settings_of(options, *source));
+  standing.threads = threads_for(options, *source);
   if (options.append) {
     ASSIGN_OR_RETURN(standing.written, open_to_write(options, *source, tree.settings));
   }
@@ -181,7 +192,7 @@ int run(const Options& options) {
 
   log_line(fs::LogLevel::kInfo, joined(sources->real) + " is mounted" +
                                     (options.append ? ", and what is appended is written" : ""));
-  const auto served = serve(*standing->mounted, signals, options.tree.threads);
+  const auto served = serve(*standing->mounted, signals, standing->threads);
   if (!served) log_line(fs::LogLevel::kError, served.error().what);
   // Before the mount goes: who waits for that may mount again at once. It logs what fails.
   const bool closed = standing->written == nullptr || standing->written->close();

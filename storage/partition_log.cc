@@ -188,7 +188,7 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list
     fresh->dir_info = *info;
     // Its mtime goes by ticks: what changes in the same one after the listing would not be seen.
     fresh->may_be_stale = realtime_ns() - info->mtime_ns < kMtimeSettlesNs;
-    list_into(*fresh, directory);
+    if (!list_into(*fresh, directory) && old) return old;
   } else {
     fresh->may_be_stale = true;
     if (info.error().code != Errc::kNotFound) {
@@ -201,7 +201,7 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list
   return published;
 }
 
-void PartitionLog::list_into(Snapshot& fresh, const std::string& directory) const {
+bool PartitionLog::list_into(Snapshot& fresh, const std::string& directory) const {
   struct LogFile {
     Offset base_offset;
     SegmentSuffix suffix;
@@ -242,6 +242,7 @@ void PartitionLog::list_into(Snapshot& fresh, const std::string& directory) cons
     fresh.log_inos.push_back(at != logs.end() && at->base_offset == entry.base_offset ? at->ino
                                                                                       : ino_t{0});
   }
+  return listed.has_value();
 }
 
 std::optional<Offset> PartitionLog::next_offset_of_swap(Offset base_offset) const {
@@ -279,7 +280,10 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
     snapshot_ = fresh;
     if (!dir_ino_ && fresh->dir_info.ino != 0) dir_ino_ = fresh->dir_info.ino;
     checked_ms_.store(now, std::memory_order_relaxed);
-    for (const Replaced& was : stale) sealed_tails_.erase(was.entry.base_offset);
+    for (const Replaced& was : stale) {
+      sealed_tails_.erase(was.entry.base_offset);
+      if (was.next > was.entry.base_offset) losses_.fetch_add(1, std::memory_order_release);
+    }
   }
   for (const Replaced& was : stale) {
     shared_.open_segments->forget({owner_, was.entry.base_offset, was.entry.suffix});
@@ -342,10 +346,23 @@ Offset PartitionLog::log_start(const Reading& reading) const {
   return std::max(base, files_->log_start_offset(topic_partition_).value_or(base));
 }
 
+Offset PartitionLog::log_start_offset() const { return log_start(Reading{snapshot(), {}}); }
+
 Result<Offset> PartitionLog::log_end(const Reading& reading) const {
   if (reading.live().empty()) return log_start(reading);
   ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
   return tail.next_offset;
+}
+
+Offset PartitionLog::high_watermark(const Reading& reading, Offset log_end) const {
+  const Offset start = std::min(log_start(reading), log_end);
+  return std::clamp(checkpointed().high_watermark.value_or(start), start, log_end);
+}
+
+Result<Offset> PartitionLog::readable_end(const Reading& reading) const {
+  ASSIGN_OR_RETURN(const Offset end, log_end(reading));
+  if (!shared_.options.until_high_watermark) return end;
+  return high_watermark(reading, end);
 }
 
 // Where a search in a segment ends. Of a sealed one that is its file's size: a torn tail is met
@@ -413,7 +430,10 @@ Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry)
   if (truncated) shared_.batches->forget(owner_, entry.base_offset, Offset{INT64_MAX});
   const MutexLock lock(mutex_);
   active_tail_ = fresh;
-  if (truncated) active_times_.reset();
+  if (truncated) {
+    active_times_.reset();
+    losses_.fetch_add(1, std::memory_order_release);
+  }
   return fresh->tail;
 }
 
@@ -496,6 +516,8 @@ Result<LogOffsets> PartitionLog::offsets() const {
     offsets.high_watermark = std::clamp(checkpointed.high_watermark.value_or(Offset{0}),
                                         offsets.log_start_offset, offsets.log_end_offset);
     offsets.high_watermark_known = checkpointed.high_watermark.has_value();
+    offsets.readable_end =
+        shared_.options.until_high_watermark ? offsets.high_watermark : offsets.log_end_offset;
     offsets.recovery_point = checkpointed.recovery_point;
     offsets.cleaner_offset = checkpointed.cleaner_offset;
     return offsets;

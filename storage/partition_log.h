@@ -29,6 +29,9 @@ struct LogOffsets {
   Offset log_end_offset{};            // the next offset to be written
   Offset high_watermark{};            // checkpointed: a lower bound; clamped into [start, end]
   bool high_watermark_known = false;  // a checkpoint has it; else it is the log start offset
+  // What readers are shown ends here (exclusive): the log end, or with
+  // Options::until_high_watermark the checkpointed high watermark.
+  Offset readable_end{};
   std::optional<Offset> recovery_point;
   std::optional<Offset> cleaner_offset;
 };
@@ -40,8 +43,9 @@ struct RecordLookup {
     kControl,    // a transaction marker or another control record
     kCompacted,  // a gap: no record bears this offset any more
     kBelowLogStart,
-    kPastLogEnd,  // at or past the log end offset
-    kDamaged,     // its batch can't be read; `reason` says why
+    kPastLogEnd,          // at or past the log end offset
+    kDamaged,             // its batch can't be read; `reason` says why
+    kAboveHighWatermark,  // in the log, but hidden (Options::until_high_watermark)
   };
   Outcome outcome = Outcome::kPastLogEnd;
   std::shared_ptr<const DecodedBatch> batch;  // kPresent, kControl: owns what `record` views
@@ -81,6 +85,9 @@ class PartitionLog {
   struct Options {
     DecodeLimits limits;
     bool show_control = false;  // control records are visible (-o control)
+    // Lookups end at the checkpointed high watermark; where no checkpoint tells one, at the log
+    // start. The segments themselves are what they are.
+    bool until_high_watermark = false;
   };
   // What all partitions of a mount share.
   struct Shared {
@@ -138,6 +145,15 @@ class PartitionLog {
   Result<SegmentTimestamp> largest_timestamp(const SegmentEntry& entry) const;
 
   Result<LogOffsets> offsets() const;
+  // One of them, without a look at any segment.
+  Offset log_start_offset() const;
+
+  // How often something of the log was taken away or replaced (retention, compaction, a
+  // truncation), as far as was noticed: where it did not move, all that was read before still
+  // stands.
+  std::uint64_t losses() const { return losses_.load(std::memory_order_acquire); }
+  // Something else made void what was told of the log: modes or owners of its files changed.
+  void count_loss() const { losses_.fetch_add(1, std::memory_order_release); }
 
   // Floor search over segment names, binary search in the sparse index, short scan. An Error is an
   // I/O failure; everything else is an outcome.
@@ -176,7 +192,8 @@ class PartitionLog {
   // As the directory is now; `list`: whatever its mtime says. `outrun` (may be null): somebody else
   // who looked at the same time was faster, and may have looked earlier.
   std::shared_ptr<const Snapshot> look_again(bool list = false, bool* outrun = nullptr) const;
-  void list_into(Snapshot& fresh, const std::string& directory) const;
+  // False: the directory can't be listed.
+  bool list_into(Snapshot& fresh, const std::string& directory) const;
   std::optional<Offset> next_offset_of_swap(Offset base_offset) const;
   std::shared_ptr<const Snapshot> publish(const std::shared_ptr<const Snapshot>& old,
                                           const std::shared_ptr<Snapshot>& fresh,
@@ -188,6 +205,8 @@ class PartitionLog {
   LogDirFiles::Checkpointed checkpointed() const;
   Offset log_start(const Reading& reading) const;
   Result<Offset> log_end(const Reading& reading) const;
+  Result<Offset> readable_end(const Reading& reading) const;
+  Offset high_watermark(const Reading& reading, Offset log_end) const;
   Result<SegmentTail> active_tail(const Reading& reading) const;
   Offset settled_offset(const FileInfo& log) const;
   Result<SegmentTail> look_at_active_tail(const SegmentEntry& entry) const;
@@ -205,9 +224,15 @@ class PartitionLog {
   void report(const BatchPlace& place, const std::string& what) const;
   Result<std::optional<Offset>> seek_once(const Reading& reading, Offset offset,
                                           Damaged damaged) const;
+  Result<std::optional<Offset>> seek_in_log(const Reading& reading, Offset offset,
+                                            Damaged damaged) const;
+  Result<std::optional<Offset>> shown(const Reading& reading, std::optional<Offset> found) const;
   Result<std::optional<Offset>> last_once(const Reading& reading) const;
+  Result<std::optional<Offset>> last_below(const Reading& reading, Offset end) const;
+  Result<std::optional<Offset>> last_in_segment(const Reading& reading, std::size_t index,
+                                                Offset end) const;
   Result<std::optional<Offset>> last_in(const Reading& reading, const BatchPlace& place,
-                                        Offset next_base_offset) const;
+                                        Offset end) const;
   Result<TimeLookup> find_time_once(TimestampMs target) const;
   Result<std::optional<Offset>> first_at_time(const Reading& reading, std::size_t index,
                                               TimestampMs target, Offset from,
@@ -243,6 +268,7 @@ class PartitionLog {
   mutable std::unordered_map<Offset, SealedTail> sealed_tails_ GUARDED_BY(mutex_);  // bounded
   mutable std::atomic<std::int64_t> checked_ms_ = kNeverChecked;
   mutable std::atomic<bool> checkpointed_;
+  mutable std::atomic<std::uint64_t> losses_ = 0;
 };
 
 }  // namespace offsetfs::storage

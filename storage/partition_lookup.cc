@@ -101,6 +101,16 @@ Result<RecordLookup> PartitionLog::find_once(Offset offset, Caching caching) con
       return lookup;
     }
   }
+  if (shared_.options.until_high_watermark) {
+    ASSIGN_OR_RETURN(const Offset end, readable_end(current));
+    if (offset >= end) {
+      lookup.outcome = RecordLookup::Outcome::kAboveHighWatermark;
+      lookup.reason = "offset " + number(offset) +
+                      " lies at or above the checkpointed high watermark " + number(end) +
+                      ", where this mount ends (-o until=high_watermark)";
+      return lookup;
+    }
+  }
   ASSIGN_OR_RETURN(const Hit hit, locate(current, offset, caching));
   return judge(current, offset, hit, caching);
 }
@@ -180,8 +190,27 @@ Result<std::optional<Offset>> PartitionLog::seek(Offset offset) const {
   });
 }
 
+// Nothing if it is hidden.
+Result<std::optional<Offset>> PartitionLog::shown(const Reading& reading,
+                                                  std::optional<Offset> found) const {
+  if (!found || !shared_.options.until_high_watermark) return found;
+  ASSIGN_OR_RETURN(const Offset end, readable_end(reading));
+  return *found < end ? found : std::nullopt;
+}
+
 Result<std::optional<Offset>> PartitionLog::seek_once(const Reading& reading, Offset offset,
                                                       Damaged damaged) const {
+  if (shared_.options.until_high_watermark) {
+    // Damage above the end is nobody's affair.
+    ASSIGN_OR_RETURN(const Offset end, readable_end(reading));
+    if (std::max(offset, log_start(reading)) >= end) return std::optional<Offset>();
+  }
+  ASSIGN_OR_RETURN(const auto found, seek_in_log(reading, offset, damaged));
+  return shown(reading, found);
+}
+
+Result<std::optional<Offset>> PartitionLog::seek_in_log(const Reading& reading, Offset offset,
+                                                        Damaged damaged) const {
   offset = std::max(offset, log_start(reading));
   while (true) {
     ASSIGN_OR_RETURN(const Hit hit, locate(reading, offset, Caching::kUse));
@@ -218,6 +247,11 @@ Result<std::optional<Offset>> PartitionLog::last_record() const {
 
 Result<std::optional<Offset>> PartitionLog::last_once(const Reading& reading) const {
   const Offset start = log_start(reading);
+  if (shared_.options.until_high_watermark) {
+    ASSIGN_OR_RETURN(const Offset end, readable_end(reading));
+    ASSIGN_OR_RETURN(const Offset in_log, log_end(reading));
+    if (end < in_log) return last_below(reading, end);
+  }
   for (std::size_t i = reading.live().size(); i-- > 0;) {
     ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[i]));
     const Offset next_base_offset = reading.next_base_offset(i);
@@ -241,10 +275,41 @@ Result<std::optional<Offset>> PartitionLog::last_once(const Reading& reading) co
   return std::optional<Offset>();
 }
 
-// The last record of a batch: it has one, as its header says. Below the next segment's offsets.
+// The last visible record below `end`, which lies in the log.
+Result<std::optional<Offset>> PartitionLog::last_below(const Reading& reading, Offset end) const {
+  const Offset start = log_start(reading);
+  if (end <= start) return std::optional<Offset>();
+  for (std::size_t i = std::min(reading.floor(end + -1) + 1, reading.live().size()); i-- > 0;) {
+    ASSIGN_OR_RETURN(const auto last, last_in_segment(reading, i, end));
+    if (last) return *last >= start ? last : std::nullopt;
+    if (reading.live()[i].base_offset <= start) break;
+  }
+  return std::optional<Offset>();
+}
+
+Result<std::optional<Offset>> PartitionLog::last_in_segment(const Reading& reading,
+                                                            std::size_t index, Offset end) const {
+  ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[index]));
+  ASSIGN_OR_RETURN(Position limit, search_limit(reading, index, *segment));
+  const bool control = shared_.options.show_control;
+  end = std::min(end, reading.next_base_offset(index));
+  const auto above = segment->find_batch(end, limit);
+  if (!above && above.error().code != Errc::kNotFound) return fail(Error(above.error()));
+  // A batch that `end` lies in may have records below it; what follows is above.
+  if (above && above->header.base_offset < end && (control || !above->header.is_control())) {
+    ASSIGN_OR_RETURN(const auto last, last_in(reading, *above, end));
+    if (last) return last;
+  }
+  if (above) limit = above->position;
+  ASSIGN_OR_RETURN(const auto place, segment->last_batch_with_records(limit, control));
+  if (!place) return std::optional<Offset>();
+  return last_in(reading, *place, end);
+}
+
+// The last record of a batch below `end`: the next segment's offsets, or where readers' log ends.
 Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading, const BatchPlace& place,
-                                                    Offset next_base_offset) const {
-  const Offset target = std::min(place.header.last_offset, Offset{next_base_offset.value - 1});
+                                                    Offset end) const {
+  const Offset target = std::min(place.header.last_offset, Offset{end.value - 1});
   ASSIGN_OR_RETURN(const Hit hit, locate(reading, target, Caching::kUse));
   if (hit.kind != Hit::Kind::kBatch || hit.place.position != place.position) {
     return fail(Errc::kCorrupt, hit.file + ": position " +
@@ -258,7 +323,7 @@ Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading, cons
   while (true) {
     switch (reader.next(record)) {
       case RecordReader::Step::kRecord:
-        if (record.offset >= next_base_offset) return last;
+        if (record.offset >= end) return last;
         last = record.offset;
         continue;
       case RecordReader::Step::kEnd: return last;

@@ -134,7 +134,9 @@ Result<TimeLookup> PartitionLog::find_time_once(TimestampMs target) const {
     ASSIGN_OR_RETURN(const Times times, times_of(current, index));
     if (times.largest < time) continue;
     ASSIGN_OR_RETURN(const auto found, first_at_time(current, index, time, start, lookup.place));
-    if (index == brokers) lookup.kafka = found;
+    if (index == brokers) {
+      ASSIGN_OR_RETURN(lookup.kafka, shown(current, found));
+    }
     if (!found) continue;
     ASSIGN_OR_RETURN(lookup.record, seek_once(current, *found, Damaged::kFail));
     break;
