@@ -1,8 +1,10 @@
 #include "fs/file_system.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "fs/invalidator.h"
 #include "fs/node_table.h"
 #include "fs/recent_contents.h"
 #include "fs/record_files.h"
@@ -10,6 +12,7 @@
 #include "fs/source_space.h"
 #include "fs/stats.h"
 #include "fs/to_errno.h"
+#include "fs/told_names.h"
 #include "fs/tree.h"
 #include "fs/written_logs.h"
 
@@ -20,6 +23,29 @@ using storage::Result;
 using Counter = Stats::Counter;
 
 namespace {
+
+// What a name stands for may be taken away from it, without the kernel's doing.
+bool may_go(const Node& node) {
+  return node.kind == NodeKind::kPartition || node.kind == NodeKind::kSegment;
+}
+
+bool is_of_segments(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kSegment:
+    case NodeKind::kSegmentStream:
+    case NodeKind::kSegmentBatches:
+    case NodeKind::kSegmentOffsetIndex:
+    case NodeKind::kSegmentTimeIndex:
+    case NodeKind::kSegmentTransactionIndex:
+    case NodeKind::kSegmentProducers:
+    case NodeKind::kSegmentInfo:
+    case NodeKind::kSegmentDamage:
+    case NodeKind::kRange:
+    case NodeKind::kTimeRange:
+    case NodeKind::kPartitionStream: return true;
+    default: return false;
+  }
+}
 
 Attributes to_attributes(std::uint64_t ino, const NodeFacts& facts) {
   return {make_stat(ino, facts.type, facts.access, facts.size_bytes, facts.mtime),
@@ -49,13 +75,37 @@ struct FileSystem::Parts {
   Result<std::unique_ptr<OpenFile>> open(std::uint64_t ino, const Node& node,
                                          std::shared_ptr<const Content> content,
                                          std::stop_token stop) {
-    auto file = tree.open(node, std::move(content), std::move(stop));
+    auto file = looked_again(node, [&] { return tree.open(node, content, stop); });
     if (!file) return failure(std::move(file.error()));
     // A record's attributes stay with the kernel; only what lasts longer than a glance asks again.
     if (node.kind != NodeKind::kRecord) {
-      if (const auto facts = tree.facts(node)) (*file)->set_attributes(to_attributes(ino, *facts));
+      const auto facts = tree.facts(node);
+      // Replaced in between: whoever asked by name gets the one that has the name now.
+      const bool is_stream =
+          node.kind == NodeKind::kSegmentStream || node.kind == NodeKind::kSegmentBatches;
+      if (is_stream && !facts && facts.error().code == Errc::kNotFound)
+        return failure(facts.error());
+      if (facts) (*file)->set_attributes(to_attributes(ino, *facts));
     }
     return file;
+  }
+
+  Result<NodeFacts> facts(const Node& node) {
+    return looked_again(node, [&] { return tree.facts(node); });
+  }
+
+  // A segment's files may change their names between a listing of them and a look at one
+  // (compaction renames twice): what seems to be gone is looked for in a fresh listing.
+  template <class Call>
+  auto looked_again(const Node& node, const Call& call) -> decltype(call()) {
+    constexpr int kMostTries = 3;
+    for (int tries = 1;; ++tries) {
+      auto result = call();
+      if (result || result.error().code != Errc::kNotFound || tries == kMostTries ||
+          !is_of_segments(node.kind))
+        return result;
+      if (const auto view = tree.view(node)) (*view)->log->refresh();
+    }
   }
 
   // A node that the kernel knows and that is not there any more is stale. Told so, the kernel looks
@@ -81,6 +131,8 @@ struct FileSystem::Parts {
   Tree tree;
   NodeTable nodes;
   RecentContents recent;
+  ToldNames told;
+  std::unique_ptr<Invalidator> invalidator;
   SlowOpens slow_opens;  // last: its threads use the others
 };
 
@@ -96,11 +148,24 @@ Result<FileSystem::Entry> FileSystem::lookup(std::uint64_t parent, std::string_v
   parts_->stats.add(Counter::kLookups);
   const auto dir = parts_->node(parent);
   if (!dir) return storage::fail(dir.error());
-  const Tree::Child child = parts_->tree.child(*dir, name);
+  Tree::Child child = parts_->tree.child(*dir, name);
   if (child.can_never_be) return Entry{0, {}, kForever};
   if (!child.node) return storage::fail(Errc::kNotFound, "no such name");
-  auto facts = parts_->tree.facts(*child.node);
+  // Before its facts are looked for: what changes from here on is taken back.
+  if (may_go(*child.node)) parts_->told.add(*child.node, std::string(name));
+  auto facts = parts_->facts(*child.node);
+  if (!facts && facts.error().code == Errc::kNotFound && child.node->kind == NodeKind::kSegment) {
+    // Unless the name has come to mean another segment meanwhile.
+    child = parts_->tree.child(*dir, name);
+    parts_->told.add(*child.node, std::string(name));
+    facts = parts_->facts(*child.node);
+  }
   if (!facts && facts.error().code == Errc::kOutOfRange) return Entry{0, {}, kForever};
+  // Where the directory itself is one of a segment that was replaced, its own name is to be looked
+  // up anew.
+  if (!facts && facts.error().code == Errc::kNotFound && dir->kind == NodeKind::kSegment &&
+      !parts_->facts(*dir))
+    return parts_->failure(std::move(facts.error()));
   if (!facts) return parts_->failed(std::move(facts.error()));
   const std::uint64_t ino = parts_->nodes.remember(*child.node);
   Entry entry{ino, to_attributes(ino, *facts), facts->entry_timeout};
@@ -117,7 +182,7 @@ Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) 
   parts_->stats.add(Counter::kGetattrs);
   const auto node = parts_->node(ino);
   if (!node) return storage::fail(node.error());
-  auto facts = parts_->tree.facts(*node);
+  auto facts = parts_->facts(*node);
   if (facts) {
     Attributes attributes = to_attributes(ino, *facts);
     if (const auto promised = file != nullptr ? file->promised_bytes() : std::nullopt) {
@@ -188,7 +253,19 @@ Result<Attributes> FileSystem::truncate(std::uint64_t ino, std::int64_t size_byt
   return getattr(ino);
 }
 
+void FileSystem::take_back_from(std::unique_ptr<KernelCaches> caches) {
+  parts_->tree.partitions().set_taken_back();
+  parts_->invalidator =
+      std::make_unique<Invalidator>(parts_->tree.source(), parts_->tree.partitions(), parts_->nodes,
+                                    parts_->told, std::move(caches));
+}
+
+void FileSystem::stop_taking_back() {
+  if (parts_->invalidator != nullptr) parts_->invalidator->stop();
+}
+
 void FileSystem::stop() {
+  stop_taking_back();
   parts_->tree.stop();
   parts_->slow_opens.stop();
   parts_->space.stop();
@@ -222,6 +299,9 @@ class FileSystem::NumberedListing : public Listing {
       entry.ino = parts_.nodes.remember(*listed.node);
       entry.attributes = to_attributes(entry.ino, *listed.facts);
       entry.entry_timeout = listed.facts->entry_timeout;
+      // Found before it is told: too late to be taken back.
+      entry.entry_timeout =
+          std::min(entry.entry_timeout, may_go(*listed.node) ? kBriefly : kForever);
     } else {
       entry.attributes.stat.st_ino = parts_.nodes.number_of(*listed.node);
       entry.attributes.stat.st_mode = listed.type;

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "fs/attributes.h"
+#include "fs/kernel_caches.h"
 #include "fs/log_sink.h"
 #include "fs/mount_options.h"
 #include "fs/open_file.h"
@@ -79,6 +80,12 @@ class FileSystem {
   ~FileSystem();
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
+
+  // From now on what was told and is not true any more is taken back from these caches, and so may
+  // be told for longer. Before the first question.
+  void take_back_from(std::unique_ptr<KernelCaches> caches);
+  // Ends that, while questions are still being answered. stop() does it too.
+  void stop_taking_back();
 
   // Counts a lookup of the node it returns; forget() takes it back if the entry could not be sent.
   storage::Result<Entry> lookup(std::uint64_t parent, std::string_view name);

@@ -60,6 +60,13 @@ Result<std::optional<Offset>> offset_at(const PartitionView& view, const std::st
   return lookup.record;
 }
 
+// The name is always the same link, and where it leads is asked at each use: so the name itself
+// need not be. Should it lead nowhere any more, that answer makes the kernel look the name up.
+Result<NodeFacts> always_asked(Result<NodeFacts> link) {
+  if (link) link->entry_timeout = kForever;
+  return link;
+}
+
 Result<NodeFacts> active_link(const PartitionView& view) {
   const auto active = view.active_segment();
   if (!active) return storage::fail(Errc::kNotFound, "no segment");
@@ -76,12 +83,12 @@ Result<NodeFacts> link_facts(const PartitionView& view, const Node& node,
     case NodeKind::kSeekLink:
       return record_link(view, "../offsets/", node.form, view.log->seek(Offset{node.number}));
     case NodeKind::kFirstLink:
-      return record_link(view, "offsets/", node.form, view.log->first_record());
+      return always_asked(record_link(view, "offsets/", node.form, view.log->first_record()));
     case NodeKind::kLastLink:
-      return record_link(view, "offsets/", node.form, view.log->last_record());
+      return always_asked(record_link(view, "offsets/", node.form, view.log->last_record()));
     case NodeKind::kTimeLink:
       return record_link(view, "../offsets/", node.form, offset_at(view, node.text, now));
-    default: return active_link(view);
+    default: return always_asked(active_link(view));
   }
 }
 

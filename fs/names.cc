@@ -154,6 +154,7 @@ std::optional<Node> parse_fixed(const Node& dir, std::string_view name) {
   if (dir.kind == NodeKind::kSegment) {
     node.number = dir.number;
     node.suffix = dir.suffix;
+    node.generation = dir.generation;
   }
   return node;
 }

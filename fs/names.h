@@ -65,7 +65,8 @@ std::optional<Node> parse_name(const Node& dir, std::string_view name);
 std::string print_name(const Node& node);
 
 // The fixed names a listing of `dir` shows, in order; not what depends on data (records, segments).
-// The caller fills in partition, and for a segment's files number and suffix, from the directory.
+// The caller fills in partition, and for a segment's files number, suffix and generation, from the
+// directory.
 std::span<const Node> fixed_entries(NodeKind dir);
 
 }  // namespace offsetfs::fs

@@ -85,6 +85,9 @@ struct Node {
   NodeKind kind = NodeKind::kRoot;
   Form form = Form::kRaw;
   std::uint8_t suffix = 0;  // storage::SegmentSuffix of a segment directory and its files
+  // Of a segment directory and its files: storage::SegmentEntry::generation. A segment that was
+  // replaced by another of its name is another node, so that who has the old one open keeps it.
+  std::uint32_t generation = 0;
   std::uint32_t partition = kNoPartition;  // LogSource::Partition::id: an incarnation, not a name
   std::int64_t number = 0;                 // an offset, a base offset, a partition, a state file
   std::string text;                        // what no number says: ranges, times, topics

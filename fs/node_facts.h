@@ -36,4 +36,8 @@ inline constexpr mode_t kLinkMode = 0777;
 // Long enough to spare a walk through a path its requests, short enough that nobody minds.
 inline constexpr double kBriefly = 1;
 
+// Of what is taken back as soon as it is not true any more (invalidator.h). Not for ever: a change
+// that the kernel did not tell of must not count for ever either.
+inline constexpr double kWhileWatched = 60;
+
 }  // namespace offsetfs::fs

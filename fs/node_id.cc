@@ -98,7 +98,8 @@ std::uint64_t code_of(const Node& node) {
 std::optional<std::uint64_t> pack_node(const Node& node) {
   const std::uint64_t code = code_of(node);
   const bool has_partition = node.partition != Node::kNoPartition;
-  if (code == 0 || node.suffix != 0 || !node.text.empty()) return std::nullopt;
+  if (code == 0 || node.suffix != 0 || node.generation != 0 || !node.text.empty())
+    return std::nullopt;
   if (has_partition && node.partition >= kPartitionMask) return std::nullopt;
   const auto number = static_cast<std::uint64_t>(node.number);  // a negative one is too large
   if (number > kNumberMask) return std::nullopt;

@@ -17,8 +17,8 @@ namespace offsetfs::fs {
 inline constexpr std::uint64_t kRootId = 1;
 inline constexpr int kNodeCodeShift = 57;
 
-// Nothing for a node with a text or a segment suffix, an offset of 2^42 or more, a partition id of
-// 2^15 - 1 or more.
+// Nothing for a node with a text, a segment suffix or a generation, an offset of 2^42 or more, a
+// partition id of 2^15 - 1 or more.
 std::optional<std::uint64_t> pack_node(const Node& node);
 
 // Nothing for what pack_node() never gives.

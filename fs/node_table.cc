@@ -10,10 +10,10 @@ namespace offsetfs::fs {
 std::size_t NodeTable::Hash::operator()(const Node& node) const noexcept {
   constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   std::uint64_t hash = std::hash<std::string>{}(node.text);
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(node.number), std::uint64_t{node.partition},
-        static_cast<std::uint64_t>(node.kind) << 16 | static_cast<std::uint64_t>(node.form) << 8 |
-            node.suffix}) {
+  for (const std::uint64_t part : {static_cast<std::uint64_t>(node.number),
+                                   std::uint64_t{node.generation} << 32 | node.partition,
+                                   static_cast<std::uint64_t>(node.kind) << 16 |
+                                       static_cast<std::uint64_t>(node.form) << 8 | node.suffix}) {
     hash = (hash ^ part) * kMultiplier;
     hash ^= hash >> 32;
   }

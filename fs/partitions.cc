@@ -13,9 +13,17 @@ using storage::LogSource;
 using storage::Result;
 
 bool PartitionView::is_final(storage::Offset offset) const {
+  // Where no high watermark is known, a truncation may reach below what seemed to be final.
+  const std::uint64_t losses = log->losses();
+  if (losses_.load(std::memory_order_relaxed) != losses) {
+    losses_.store(losses, std::memory_order_relaxed);
+    final_below_.store(0, std::memory_order_relaxed);
+    checked_ms_.store(INT64_MIN, std::memory_order_relaxed);
+  }
   if (offset.value < final_below_.load(std::memory_order_relaxed)) return true;
   const std::int64_t now_ms = coarse_now_ms();
-  if (now_ms < checked_ms_.load(std::memory_order_relaxed) + kRecheckMs) return false;
+  const std::int64_t checked_ms = checked_ms_.load(std::memory_order_relaxed);
+  if (checked_ms != INT64_MIN && now_ms < checked_ms + kRecheckMs) return false;
   checked_ms_.store(now_ms, std::memory_order_relaxed);
   const storage::Offset below = final_below();
   final_below_.store(below.value, std::memory_order_relaxed);
@@ -56,7 +64,8 @@ Result<std::shared_ptr<const PartitionView>> Partitions::view(std::uint32_t id) 
   std::shared_ptr<const PartitionView>& view = views_[id];
   if (view == nullptr || view->log != *log) {
     replaced = std::move(view);
-    view = std::make_shared<const PartitionView>(id, std::move(*log));
+    const bool prompt = taken_back_ && source_->changes().is_prompt(id);
+    view = std::make_shared<const PartitionView>(id, std::move(*log), prompt);
   }
   return view;
 }

@@ -70,7 +70,8 @@ Result<SegmentEntry> segment_entry(const PartitionView& view, const Node& node) 
   const auto found =
       std::find_if(segments->begin(), segments->end(), [&](const SegmentEntry& entry) {
         return entry.base_offset.value == node.number &&
-               (suffix == SegmentSuffix::kNone || entry.suffix == suffix);
+               (suffix == SegmentSuffix::kNone || entry.suffix == suffix) &&
+               entry.generation == node.generation;
       });
   if (found == segments->end()) return storage::fail(Errc::kNotFound, "no such segment");
   return *found;
@@ -103,7 +104,7 @@ Result<NodeFacts> SegmentTexts::facts(const PartitionView& view, const Node& nod
   NodeFacts facts;
   facts.access = source.access;
   facts.mtime = ns_to_timespec(source.mtime_ns);
-  facts.entry_timeout = kBriefly;
+  facts.entry_timeout = view.keep();
   const bool is_small = node.kind == NodeKind::kSegmentInfo ||
                         (!is_scan(node.kind) && source.size_bytes <= kSmallSourceBytes);
   if (is_small) {

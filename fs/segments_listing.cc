@@ -35,6 +35,7 @@ Node segment_node(const PartitionView& view, const SegmentEntry& entry,
   node.partition = view.id;
   node.number = entry.base_offset.value;
   node.suffix = static_cast<std::uint8_t>(suffix);
+  node.generation = entry.generation;
   return node;
 }
 
@@ -44,7 +45,8 @@ bool give(const Node& node, mode_t type, std::int64_t cookie, const ListedNameSi
 }
 
 // Of the segment's first record that has a time.
-std::optional<TimestampMs> first_time(const PartitionView& view, const SegmentEntry& entry) {
+std::optional<TimestampMs> first_time(const PartitionView& view, const SegmentEntry& entry,
+                                      Offset log_end) {
   const auto segment = view.log->segment(entry);
   if (!segment) return std::nullopt;
   const auto end = view.log->valid_end(entry);
@@ -56,6 +58,7 @@ std::optional<TimestampMs> first_time(const PartitionView& view, const SegmentEn
   auto records = (*batch)->records();
   storage::Record record;
   while (records.next(record) == storage::RecordReader::Step::kRecord) {
+    if (record.offset >= log_end) break;
     if (record.timestamp >= TimestampMs{0}) return record.timestamp;
   }
   return std::nullopt;
@@ -85,9 +88,12 @@ Result<void> TimesListing::list(std::int64_t cookie, bool, const ListedNameSink&
   const auto segments = view_->log->segments();
   const auto first = first_from(*segments, cookie);
   std::optional<TimestampMs> previous;
-  if (first != segments->begin()) previous = first_time(*view_, *(first - 1));
+  ASSIGN_OR_RETURN(const storage::LogOffsets offsets, view_->log->offsets());
+  const Offset end = offsets.readable_end;
+  if (first != segments->begin()) previous = first_time(*view_, *(first - 1), end);
   for (auto entry = first; entry != segments->end(); ++entry) {
-    const auto time = first_time(*view_, *entry);
+    if (entry->base_offset >= end) break;
+    const auto time = first_time(*view_, *entry, end);
     if (!time || time == previous) continue;
     previous = time;
     Node node;

@@ -85,6 +85,8 @@ class SourceAccess {
   // kIo with EACCES if the segment is not for all who were let in by `granted`. From then on
   // of_range() knows.
   storage::Result<void> admits(const Access& granted, storage::Offset base_offset) const;
+  // Modes may have changed: all are looked at anew.
+  void forget() const;
 
  private:
   struct Remembered {

@@ -12,7 +12,7 @@ std::size_t StreamRegistry::Hash::operator()(const Node& node) const noexcept {
   const std::uint64_t parts = static_cast<std::uint64_t>(node.kind) << 56 ^
                               static_cast<std::uint64_t>(node.form) << 48 ^
                               static_cast<std::uint64_t>(node.suffix) << 40 ^
-                              static_cast<std::uint64_t>(node.partition) << 8;
+                              static_cast<std::uint64_t>(node.partition) << 8 ^ node.generation;
   return std::hash<std::uint64_t>{}((parts ^ static_cast<std::uint64_t>(node.number)) *
                                     0x9e3779b97f4a7c15U) ^
          std::hash<std::string>{}(node.text);

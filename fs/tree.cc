@@ -35,8 +35,12 @@ Node root_of(const LogSource& source) {
   return root;
 }
 
-Streams::Options stream_options(const FileSystemOptions& options) {
+Streams::Options stream_options(const FileSystemOptions& options, const LogSource& source) {
   Streams::Options streams;
+  streams.is_broker_at_work = [&source] { return source.is_broker_at_work(); };
+  // Scans of a source that does not answer must not hold up those of others.
+  for (const auto& dir : source.dirs())
+    if (dir->is_guarded()) streams.scan_threads = 16;
   streams.show_control = options.show_control;
   streams.limits.decompressed_bytes = options.decompressed_limit_bytes;
   return streams;
@@ -108,7 +112,7 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
       root_(root_of(*source_)),
       root_access_(source_->dirs()),
       partitions_(source_),
-      streams_(stream_options(options), source_->problems()),
+      streams_(stream_options(options, *source_), source_->problems()),
       followers_(source_, streams_.resources(), std::move(log),
                  {.show_control = options.show_control}),
       settings_(settings_sources(*source_, options.settings), source_->problems()),
@@ -131,6 +135,7 @@ storage::TimestampMs Tree::now() const {
 
 Tree::Child Tree::child(const Node& dir, std::string_view name) const {
   std::optional<Node> node = parse_name(dir, name);
+  if (node && node->kind == NodeKind::kSegment) node->generation = generation_of(*node);
   if (dir.kind != NodeKind::kRoot) return {node, !node && dir.kind != NodeKind::kTopics};
   if (node) return {node, false};
   const auto partition = partitions_.find(name);
@@ -139,6 +144,19 @@ Tree::Child Tree::child(const Node& dir, std::string_view name) const {
   node->kind = NodeKind::kPartition;
   node->partition = partition->id;
   return {node, false};
+}
+
+// Of the segment that has the name now.
+std::uint32_t Tree::generation_of(const Node& segment) const {
+  const auto view = this->view(segment);
+  if (!view || segment.suffix != 0) return 0;
+  const auto segments = (*view)->log->segments();
+  const auto found = std::lower_bound(segments->begin(), segments->end(), segment.number,
+                                      [](const storage::SegmentEntry& entry, std::int64_t base) {
+                                        return entry.base_offset.value < base;
+                                      });
+  return found != segments->end() && found->base_offset.value == segment.number ? found->generation
+                                                                                : 0;
 }
 
 Result<NodeFacts> Tree::facts(const Node& node) {
@@ -195,12 +213,12 @@ Result<NodeFacts> Tree::directory_facts(const Node& node) const {
   facts.access = node == root_ ? root_access_.now() : source.access;
   if (tells_of_records(node.kind)) facts.access = view->access.of_names();
   facts.mtime = ns_to_timespec(source.mtime_ns);
-  if (node.kind == NodeKind::kPartition) facts.entry_timeout = kBriefly;
+  if (node.kind == NodeKind::kPartition) facts.entry_timeout = view->keep();
   if (node.kind == NodeKind::kSegment) {
     ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(*view, node));
     const auto log = view->access.segment_file(entry, storage::SegmentFile::kLog);
     if (log) facts.mtime = ns_to_timespec(log->mtime_ns);
-    facts.entry_timeout = kBriefly;
+    facts.entry_timeout = view->keep();
   }
   return facts;
 }
@@ -274,7 +292,7 @@ Result<std::string> Tree::text(const Node& node) const {
 
 Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node) {
   NodeFacts facts;
-  facts.entry_timeout = kBriefly;
+  facts.entry_timeout = view.keep();
   if (is_segment_stream(node.kind)) {
     ASSIGN_OR_RETURN(const storage::SegmentEntry entry, segment_entry(view, node));
     ASSIGN_OR_RETURN(const SourceFacts log,
@@ -285,7 +303,7 @@ Result<NodeFacts> Tree::stream_facts(const PartitionView& view, const Node& node
     facts.size_bytes = size.bytes;
     facts.mtime = ns_to_timespec(log.mtime_ns);
     // A sealed segment's file may still be replaced, by compaction.
-    if (size.exact && !view.is_active(entry)) facts.attr_timeout = kBriefly;
+    if (size.exact && !view.is_active(entry)) facts.attr_timeout = view.keep();
     return facts;
   }
   ASSIGN_OR_RETURN(const RangeEnds ends,

@@ -66,11 +66,14 @@ class Tree {
     return partitions_.view(node.partition);
   }
   const Partitions& partitions() const { return partitions_; }
+  Partitions& partitions() { return partitions_; }
+  const storage::LogSource& source() const { return *source_; }
   // Ends scans and those who follow.
   void stop();
 
  private:
   storage::TimestampMs now() const;
+  std::uint32_t generation_of(const Node& segment) const;
   storage::Result<std::string> text(const Node& node) const;
   storage::Result<NodeFacts> directory_facts(const Node& node) const;
   storage::Result<NodeFacts> text_facts(const Node& node) const;
@@ -90,7 +93,7 @@ class Tree {
   const Stats& stats_;
   const Node root_;
   const RootAccess root_access_;
-  const Partitions partitions_;
+  Partitions partitions_;
   Streams streams_;
   Followers followers_;
   SegmentTexts segment_texts_;

@@ -58,6 +58,7 @@ void add_fixed(Items& items, const Node& dir) {
     if (dir.kind == NodeKind::kSegment) {
       node.number = dir.number;
       node.suffix = dir.suffix;
+      node.generation = dir.generation;
     }
     add(items, std::move(node));
   }

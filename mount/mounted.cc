@@ -10,6 +10,7 @@
 #include <fuse_lowlevel.h>
 #include <pthread.h>
 
+#include "fs/fuse_caches.h"
 #include "fs/fuse_ops.h"
 #include "mount/fuse_access.h"
 #include "mount/libfuse_log.h"
@@ -130,6 +131,7 @@ Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
   if (!is_mounted) return mount_failure(request.mount_point, said);
   log_libfuse_messages();
   allow_parallel_lookups(mounted->session_);
+  file_system.take_back_from(fs::make_fuse_caches(mounted->session_));
   return mounted;
 }
 
@@ -148,6 +150,9 @@ Result<void> Mounted::serve(int threads) {
   return storage::fail_errno(error < 0 ? -error : EIO, "the connection to the kernel broke");
 }
 
-void Mounted::stop() { loop_->stop(); }
+void Mounted::stop() {
+  file_system_.stop_taking_back();  // it may wait for answers
+  loop_->stop();
+}
 
 }  // namespace offsetfs::mount

@@ -73,7 +73,7 @@ class LogChanges {
   // Whether changes of the partition's segments are told as they happen, without anybody listening
   // to it: not looked for now and then, and not at all only if they can't be. Once true it stays.
   bool is_prompt(std::uint32_t partition) const;
-  // How changes are noticed, for `stats`: "inotify", "polling (nfs)", "none".
+  // How changes are noticed, for `stats`: "inotify", "polling", "inotify,polling", "none".
   std::string manner() const;
 
   // Before the first subscription; null when it ends.

@@ -180,10 +180,7 @@ bool LogWatcher::is_prompt(std::uint32_t partition) {
 std::string LogWatcher::manner() {
   const MutexLock lock(mutex_);
   std::string manner = inotify_ != nullptr ? "inotify" : "";
-  for (const std::string& reason : reasons_) {
-    if (!manner.empty()) manner += ", ";
-    manner += "polling (" + reason + ")";
-  }
+  if (!reasons_.empty()) manner += manner.empty() ? "polling" : ",polling";
   return manner;
 }
 
@@ -240,6 +237,9 @@ void LogWatcher::note_in_partition(std::uint32_t partition, const Inotify::Event
   if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0) {
     noticed.partitions = true;
     noticed.segments.insert(partition);
+  } else if ((event.mask & IN_ATTRIB) != 0) {
+    noticed.attributes.insert(partition);
+    noticed.segments.insert(partition);
   } else if ((event.mask & IN_MODIFY) == 0) {
     noticed.segments.insert(partition);
   } else if (event.name.ends_with(".log")) {
@@ -251,6 +251,8 @@ void LogWatcher::tell(const Noticed& noticed) {
   if (noticed.all) return tell_everything();
   if (noticed.partitions) tell_partitions();
   for (const std::size_t dir : noticed.checkpoints) tell_checkpoints(dir);
+  for (const std::uint32_t partition : noticed.attributes)
+    if (const auto place = source_.place_of(partition)) place->log->count_loss();
   for (const std::uint32_t partition : noticed.segments) tell_segments(partition);
   for (const std::uint32_t partition : noticed.appended) publish(Kind::kAppended, partition);
 }

@@ -85,6 +85,7 @@ class LogWatcher final : public LogChanges::Watcher {
     std::set<std::size_t> checkpoints;  // directories
     std::set<std::uint32_t> appended;
     std::set<std::uint32_t> segments;
+    std::set<std::uint32_t> attributes;  // modes or owners
   };
   // A log directory that is polled.
   struct Poller {

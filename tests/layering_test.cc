@@ -32,7 +32,7 @@ const std::vector<Rung>& ladder() {
       {"io",
        {"file", "kernel_file", "pread_file", "pages", "page_cache", "page_window",
         "page_reservations", "rwf", "io_ring", "ring_file", "io_backend", "file_info", "beneath",
-        "dir", "inotify"}},
+        "dir", "inotify", "io_priority", "source_guard", "guarded_file"}},
       {"batch header", {"batch_header", "batch_order"}},  // names the codecs
       {"codecs", {"codec", "codec_output", "gzip", "snappy", "lz4", "zstd"}},
       {"record batch",

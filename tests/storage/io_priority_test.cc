@@ -56,8 +56,8 @@ class Broker {
       struct flock lock {};
       lock.l_type = F_WRLCK;
       lock.l_whence = SEEK_SET;
-      const bool locked = ::fcntl(fd, F_SETLK, &lock) == 0;
-      if (::write(ready[1], locked ? "y" : "n", 1) != 1) ::_exit(1);
+      const bool got_it = ::fcntl(fd, F_SETLK, &lock) == 0;
+      if (::write(ready[1], got_it ? "y" : "n", 1) != 1) ::_exit(1);
       ::pause();
       ::_exit(0);
     }

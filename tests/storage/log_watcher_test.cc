@@ -1,5 +1,6 @@
 #include "storage/log_watcher.h"
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -10,11 +11,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "storage/log_dir.h"
 #include "tests/support/log_builder.h"
 #include "tests/support/open_logs.h"
+#include "tests/support/refused_syscall.h"
 #include "tests/support/temp_dir.h"
 
 namespace offsetfs::tests {
@@ -206,7 +209,7 @@ TEST_P(LogWatcherTest, ItSaysOnceHowItWatches) {
   open_log(*source, "orders-0");
   const bool by_inotify = GetParam() == LogWatcher::How::kAuto;
   EXPECT_EQ(source->changes().is_prompt(id_of(*source, "orders-0")), by_inotify);
-  EXPECT_EQ(source->changes().manner(), by_inotify ? "inotify" : "polling (as was asked for)");
+  EXPECT_EQ(source->changes().manner(), by_inotify ? "inotify" : "polling");
   EXPECT_EQ(notices_.size(), by_inotify ? 0U : 1U);
 }
 
@@ -233,6 +236,81 @@ TEST(LogWatcher, AppendsOfAPartitionThatNobodyListensToAreNotWatchedFor) {
   ASSERT_TRUE(
       heard.hears(Kind::kSegments, [&] { temp.write("orders-0/00000000000000000010.log", ""); }));
   EXPECT_EQ(heard.count(Kind::kAppended), before);
+}
+
+// A listener that does not return holds up the watcher, and so the kernel's queue overflows.
+TEST(LogWatcher, AfterAnOverflowEverythingIsLookedAt) {
+  const TempDir temp;
+  LogBuilder log(temp / "orders-0");
+  log.batch({"a"}).build();
+  LogBuilder(temp / "other-0").batch({"a"}).build();
+  LogDir::Options options;
+  options.watch = LogWatcher::How::kAuto;
+  const auto source = open_source({temp.path()}, std::move(options));
+  const auto partition = open_log(*source, "orders-0");
+  const auto other = open_log(*source, "other-0");
+  std::mutex gate;
+  std::unique_lock closed(gate);
+  Heard heard;
+  std::vector<std::uint32_t> of_segments;  // only the watcher's thread writes, under the gate
+  const auto subscription = source->changes().subscribe(std::nullopt, [&](const Change& change) {
+    const std::lock_guard pass(gate);
+    if (change.kind == Kind::kSegments) of_segments.push_back(change.partition);
+    heard.listener()(change);
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    temp.write("other-0/00000000000000000099.log.cleaned", "");
+    std::filesystem::remove(temp / "other-0/00000000000000000099.log.cleaned");
+  }
+  log.roll().batch({"b"}).build();  // nobody was told of it
+  closed.unlock();
+  while (partition->segments()->size() != 2 || heard.count(Kind::kPartitions) == 0)
+    ASSERT_TRUE(heard.wait_for_more(Kind::kSegments, heard.count(Kind::kSegments) - 1));
+  // All that is in use, and not only what made the noise.
+  ASSERT_TRUE(heard.hears(Kind::kSegments, [&] { log.roll().batch({"c"}).build(); }));
+  const std::lock_guard pass(gate);
+  EXPECT_THAT(of_segments, testing::IsSupersetOf({0U, 1U}));
+}
+
+TEST(LogWatcher, WhereTheKernelGrantsNoWatchesItLooksForChanges) {
+  EXPECT_TRUE(holds_where_refused(SYS_inotify_add_watch, ENOSPC, [] {
+    const TempDir temp;
+    LogBuilder log(temp / "orders-0");
+    log.batch({"a"}).build();
+    std::mutex mutex;
+    std::vector<std::string> notices;
+    LogDir::Options options;
+    options.watch = LogWatcher::How::kAuto;
+    options.on_notice = [&](const std::string& line) {
+      const std::lock_guard lock(mutex);
+      notices.push_back(line);
+    };
+    const auto source = open_source({temp.path()}, std::move(options));
+    const auto partition = open_log(*source, "orders-0");
+    Heard heard;
+    const auto subscription = source->changes().subscribe(0, heard.listener());
+    const bool told = heard.hears(Kind::kAppended, [&] { log.batch({"b"}).build(); });
+    const std::lock_guard lock(mutex);
+    return told && source->changes().manner() == "inotify,polling" &&
+           !source->changes().is_prompt(0) && !notices.empty() &&
+           notices.front().find("max_user_watches") != std::string::npos;
+  }));
+}
+
+TEST(LogWatcher, WhereTheKernelGrantsNoInotifyItLooksForChanges) {
+  EXPECT_TRUE(holds_where_refused(SYS_inotify_init1, EMFILE, [] {
+    const TempDir temp;
+    LogBuilder log(temp / "orders-0");
+    log.batch({"a"}).build();
+    LogDir::Options options;
+    options.watch = LogWatcher::How::kAuto;
+    const auto source = open_source({temp.path()}, std::move(options));
+    const auto partition = open_log(*source, "orders-0");
+    Heard heard;
+    const auto subscription = source->changes().subscribe(0, heard.listener());
+    return heard.hears(Kind::kAppended, [&] { log.batch({"b"}).build(); }) &&
+           source->changes().manner() == "polling";
+  }));
 }
 
 }  // namespace
