@@ -49,7 +49,7 @@ std::shared_ptr<const Content> content_of(const RecordLookup& lookup,
                                           const std::optional<Bytes>& bytes) {
   if (!bytes || bytes->size() <= kCopyBytes)
     return std::make_shared<const Content>(std::string(bytes.value_or(Bytes{})));
-  return std::make_shared<const Content>(*bytes, lookup.batch);
+  return std::make_shared<const Content>(*bytes, lookup.bytes);
 }
 
 }  // namespace
@@ -79,9 +79,8 @@ Result<NodeFacts> record_facts(const PartitionView& view, const Node& node, bool
   ASSIGN_OR_RETURN(
       const RecordLookup lookup,
       find_plain_record(view, Offset{node.number}, show_control || node.form == Form::kJson));
-  storage::BatchHeader header = lookup.batch->header();
-  // A legacy wrapper's own offset is that of its last message.
-  if (!header.is_v2()) header.base_offset = lookup.batch->records().first_offset();
+  storage::BatchHeader header = lookup.place->header;
+  header.base_offset = lookup.batch_base_offset;
   const Offset segment_base_offset = lookup.place->segment_base_offset;
   NodeFacts facts = plain_record_facts(view, lookup.record, header, segment_base_offset);
   switch (node.form) {

@@ -92,7 +92,7 @@ void add_each_header(Attributes& attributes, RecordHeaders headers) {
 
 std::vector<Xattr> record_xattrs(const storage::RecordLookup& lookup) {
   const Record& record = lookup.record;
-  const storage::BatchHeader& header = lookup.batch->header();
+  const storage::BatchHeader& header = lookup.place->header;
   Attributes attributes;
   attributes.add("offset", record.offset.value);
   if (record.timestamp_type != storage::TimestampType::kNone) {

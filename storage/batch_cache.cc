@@ -80,7 +80,7 @@ void BatchCache::insert(Owner owner, std::shared_ptr<const CachedBatch> batch,
   by_use_.push_front({std::move(batch), bytes, place});
   place->second = by_use_.begin();
   bytes_ += bytes;
-  while (bytes_ > limit_bytes_ && by_use_.size() > 1) {
+  while ((bytes_ > limit_bytes_ || by_use_.size() > kMostBatches) && by_use_.size() > 1) {
     const auto last = std::prev(by_use_.end());
     bytes_ -= last->bytes;
     by_offset_.erase(last->place);
@@ -92,6 +92,7 @@ void BatchCache::forget(Owner owner, Offset from, Offset to) {
   Slots dropped;
   const MutexLock lock(mutex_);
   ++forgets_;
+  checked_.forget(owner, from, to);
   auto at = by_offset_.lower_bound({owner, from});
   while (at != by_offset_.end() && at->first < Key{owner, to}) {
     bytes_ -= at->second->bytes;
@@ -103,6 +104,23 @@ void BatchCache::forget(Owner owner, Offset from, Offset to) {
 std::uint64_t BatchCache::forgets() const {
   const MutexLock lock(mutex_);
   return forgets_;
+}
+
+std::optional<BatchExcerpt> BatchCache::excerpt(Owner owner, Offset offset) {
+  const MutexLock lock(mutex_);
+  return checked_.find(owner, offset);
+}
+
+void BatchCache::checked(Owner owner, const CachedBatch& batch, const LogStamp& stamp,
+                         std::uint64_t forgets) {
+  {
+    const MutexLock lock(mutex_);
+    if (checked_.knows(owner, batch.last_offset(), stamp)) return;
+  }
+  auto marks = CheckedBatches::marks_of(*batch.batch());
+  if (!marks) return;
+  const MutexLock lock(mutex_);
+  if (forgets == forgets_) checked_.insert(owner, batch.place(), stamp, std::move(*marks));
 }
 
 std::size_t BatchCache::memory_bytes() const {

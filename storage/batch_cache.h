@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/batch_place.h"
+#include "storage/checked_batches.h"
 #include "storage/mutex.h"
 #include "storage/record_batch.h"
 #include "storage/result.h"
@@ -49,13 +50,20 @@ class CachedBatch {
   mutable std::vector<Mark> marks_ GUARDED_BY(mutex_);
 };
 
-// The batches decoded last, of all partitions together, bounded in bytes: the one used longest ago
-// goes first. The newest stays whatever its size. Any thread.
+// The batches decoded last, of all partitions together, bounded in bytes and in number: the one
+// used longest ago goes first. The newest stays whatever its size. Of large ones it is known for
+// longer where their records lie. Any thread.
 class BatchCache {
  public:
-  using Owner = std::uint64_t;  // a partition's; see new_owner()
+  using Owner = CheckedBatches::Owner;  // a partition's; see new_owner()
 
-  explicit BatchCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  // More are no help to readers who each go through a batch, and what lookups all over a log touch
+  // stays in the processor's cache.
+  static constexpr std::size_t kMostBatches = 64;
+  static constexpr std::size_t kCheckedBytes = 8U << 20;
+
+  explicit BatchCache(std::size_t limit_bytes)
+      : limit_bytes_(limit_bytes), checked_(kCheckedBytes) {}
 
   // A number that was never given before.
   Owner new_owner();
@@ -67,6 +75,12 @@ class BatchCache {
   // The batches that end in [from, to) are not what lies in the files any more.
   void forget(Owner owner, Offset from, Offset to);
   std::uint64_t forgets() const;
+
+  // Where the records around `offset` lie, if their batch was checked before.
+  std::optional<BatchExcerpt> excerpt(Owner owner, Offset offset);
+  // Its CRC is good, in a log that was `stamp` all the time from before it was read. `forgets`: as
+  // above.
+  void checked(Owner owner, const CachedBatch& batch, const LogStamp& stamp, std::uint64_t forgets);
 
   std::size_t memory_bytes() const;
 
@@ -88,6 +102,7 @@ class BatchCache {
   ByOffset by_offset_ GUARDED_BY(mutex_);
   std::size_t bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t forgets_ GUARDED_BY(mutex_) = 0;
+  CheckedBatches checked_ GUARDED_BY(mutex_);
 };
 
 }  // namespace offsetfs::storage

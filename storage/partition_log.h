@@ -48,8 +48,10 @@ struct RecordLookup {
     kAboveHighWatermark,  // in the log, but hidden (Options::until_high_watermark)
   };
   Outcome outcome = Outcome::kPastLogEnd;
-  std::shared_ptr<const DecodedBatch> batch;  // kPresent, kControl: owns what `record` views
+  // kPresent, kControl: what `record` views is kept by `bytes`.
   Record record;
+  std::shared_ptr<const void> bytes;
+  Offset batch_base_offset{};  // of the batch's first record: a legacy wrapper's header has none
   std::optional<BatchPlace> place;  // of the batch that holds N, or the first after it
   std::optional<Offset> next;       // the offset a consumer that seeks to N reads next
   std::string reason;               // one sentence
@@ -219,6 +221,9 @@ class PartitionLog {
   struct Hit;
   Result<Hit> locate(const Reading& reading, Offset target, Caching caching) const;
   Result<RecordLookup> find_once(Offset offset, Caching caching) const;
+  std::optional<RecordLookup> find_in_checked(const Reading& reading, Offset offset) const;
+  void remember_checked(const Segment& segment, const CachedBatch& batch,
+                        std::uint64_t forgets) const;
   Result<RecordLookup> judge(const Reading& reading, Offset offset, const Hit& hit,
                              Caching caching) const;
   void report(const BatchPlace& place, const std::string& what) const;

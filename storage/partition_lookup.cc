@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <time.h>
+
 #include "storage/partition_log.h"
 #include "storage/partition_snapshot.h"
 
@@ -14,6 +16,19 @@ std::string number(Offset offset) { return std::to_string(offset.value); }
 
 std::string span_of(const CachedBatch& batch) {
   return number(batch.first_offset()) + " to " + number(batch.last_offset());
+}
+
+// What a log's content was at the time of a call: a write that came after it would show in an mtime
+// of just now.
+std::optional<LogStamp> settled_stamp(const File& log) {
+  constexpr std::int64_t kSettledNs = 2'000'000'000;
+  const auto info = log.info();
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  if (!info || now.tv_sec * 1'000'000'000 + now.tv_nsec - info->mtime_ns < kSettledNs) {
+    return std::nullopt;
+  }
+  return LogStamp{info->ino, info->mtime_ns};
 }
 
 }  // namespace
@@ -48,6 +63,7 @@ Result<PartitionLog::Hit> PartitionLog::locate(const Reading& reading, Offset ta
       hit.next_base_offset = next_base_offset;
       if (hit.batch->last_offset() < next_base_offset) {
         shared_.batches->insert(owner_, hit.batch, forgets);
+        remember_checked(*segment, *hit.batch, forgets);
       }
       return hit;
     }
@@ -111,8 +127,52 @@ Result<RecordLookup> PartitionLog::find_once(Offset offset, Caching caching) con
       return lookup;
     }
   }
+  if (caching == Caching::kUse) {
+    if (auto found = find_in_checked(current, offset)) return std::move(*found);
+  }
   ASSIGN_OR_RETURN(const Hit hit, locate(current, offset, caching));
   return judge(current, offset, hit, caching);
+}
+
+void PartitionLog::remember_checked(const Segment& segment, const CachedBatch& batch,
+                                    std::uint64_t forgets) const {
+  if (!CheckedBatches::keeps(batch.place().header)) return;
+  const auto stamp = settled_stamp(segment.log());
+  if (stamp) shared_.batches->checked(owner_, batch, *stamp, forgets);
+}
+
+// The record alone, out of a batch whose CRC was good before: nothing if that is not known (any
+// more), or if there is anything else to say of the offset.
+std::optional<RecordLookup> PartitionLog::find_in_checked(const Reading& reading,
+                                                          Offset offset) const {
+  const auto excerpt = shared_.batches->excerpt(owner_, offset);
+  if (!excerpt || excerpt->place.header.is_control()) return std::nullopt;
+  const std::size_t index = reading.floor(offset);
+  if (index == reading.live().size() ||
+      reading.live()[index].base_offset != excerpt->place.segment_base_offset) {
+    return std::nullopt;
+  }
+  const auto segment = this->segment(reading.live()[index]);
+  if (!segment || settled_stamp((*segment)->log()) != excerpt->stamp) return std::nullopt;
+  const auto part = std::make_shared<OwnedBytes>(excerpt->to - excerpt->from);
+  const auto read = (*segment)->log().read_at(
+      excerpt->place.position + (BatchExcerpt::kRecordsAt + excerpt->from), part->writable());
+  if (!read || *read != part->size()) return std::nullopt;
+  RecordReader reader =
+      RecordReader::over_part(excerpt->place.header, part->view(), excerpt->ordinal);
+  RecordLookup lookup;
+  while (reader.record_position() < part->size()) {
+    if (reader.next(lookup.record) != RecordReader::Step::kRecord) return std::nullopt;
+    if (lookup.record.offset < offset) continue;
+    if (lookup.record.offset > offset) return std::nullopt;
+    lookup.outcome = RecordLookup::Outcome::kPresent;
+    lookup.bytes = part;
+    lookup.batch_base_offset = excerpt->place.header.base_offset;
+    lookup.place = excerpt->place;
+    lookup.next = offset;
+    return lookup;
+  }
+  return std::nullopt;
 }
 
 Result<RecordLookup> PartitionLog::judge(const Reading& reading, Offset offset, const Hit& hit,
@@ -144,8 +204,9 @@ Result<RecordLookup> PartitionLog::judge(const Reading& reading, Offset offset, 
             "position " + std::to_string(hit.place.position.value) + ": " + record.error().what;
         report(hit.place, record.error().what);
       } else if (*record && (*record)->offset == offset) {
-        lookup.batch = hit.batch->batch();
         lookup.record = **record;
+        lookup.bytes = hit.batch->batch();
+        lookup.batch_base_offset = hit.batch->first_offset();
         if (!hit.place.header.is_control()) {
           lookup.outcome = Outcome::kPresent;
           lookup.next = offset;

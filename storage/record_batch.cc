@@ -185,6 +185,18 @@ Result<void> RecordReader::open_v2(Bytes entry, std::string& scratch, std::int64
   return {};
 }
 
+RecordReader RecordReader::over_part(const BatchHeader& header, Bytes part, std::int32_t ordinal) {
+  RecordReader reader;
+  reader.header_ = header;
+  reader.section_ = part;
+  reader.ordinal_ = ordinal;
+  reader.records_count_ = header.records_count;
+  reader.timestamp_type_ = header.timestamp_type();
+  reader.last_delta_ = static_cast<std::int32_t>(header.last_offset - header.base_offset);
+  reader.first_offset_ = header.base_offset;
+  return reader;
+}
+
 Result<void> RecordReader::open_legacy(Bytes entry, std::string& scratch, std::int64_t limit) {
   ASSIGN_OR_RETURN(const Codec codec, codec_of(header_));
   section_ = entry;

@@ -37,6 +37,11 @@ class RecordReader {
   static Result<RecordReader> open(const BatchHeader& header, Bytes entry, std::string& scratch,
                                    const DecodeLimits& limits = {});
 
+  // Over some of a batch's records, `part` of its decoded records section, from a record boundary
+  // to another: magic 2. `ordinal`: how many lie before them. At the part's end next() says
+  // kCorrupt unless it is the batch's.
+  static RecordReader over_part(const BatchHeader& header, Bytes part, std::int32_t ordinal);
+
   // kCorrupt: `why()` says what, and the cursor stays there. kEnd is given only when the batch was
   // used up exactly as its header says.
   Step next(Record& record);

@@ -42,7 +42,7 @@ const std::vector<Rung>& ladder() {
         "leader_epochs", "partition_metadata", "producer_snapshot", "java_properties",
         "meta_properties", "offset_checkpoint"}},
       {"segment",
-       {"segment_files", "batch_place", "batch_cache", "segment", "segment_tail", "segment_times",
+       {"segment_files", "batch_place", "checked_batches", "batch_cache", "segment", "segment_tail", "segment_times",
         "segment_search", "segment_damage", "segment_list", "open_segments", "log_window",
         "active_segment"}},
       {"partition log",
