@@ -21,6 +21,7 @@ namespace offsetfs::storage {
 struct LogStamp {
   ino_t ino = 0;
   std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
   friend bool operator==(const LogStamp&, const LogStamp&) = default;
 };
 

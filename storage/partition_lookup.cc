@@ -28,7 +28,7 @@ std::optional<LogStamp> settled_stamp(const File& log) {
   if (!info || now.tv_sec * 1'000'000'000 + now.tv_nsec - info->mtime_ns < kSettledNs) {
     return std::nullopt;
   }
-  return LogStamp{info->ino, info->mtime_ns};
+  return LogStamp{info->ino, info->mtime_ns, info->ctime_ns};
 }
 
 }  // namespace
@@ -79,6 +79,10 @@ Result<PartitionLog::Hit> PartitionLog::locate(const Reading& reading, Offset ta
       } else {
         hit.damage.next = reading.live()[index + 1].base_offset;
       }
+    }
+    if (*hit.damage.next <= target) {  // the log ends below it, whatever the damaged header says
+      hit = Hit();
+      continue;
     }
     return hit;
   }

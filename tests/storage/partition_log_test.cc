@@ -276,6 +276,16 @@ TEST_F(PartitionLogTest, AnOffsetDeltaThatLiesIsNoGap) {
   EXPECT_EQ(at(*log, 3), "d");
 }
 
+// Its header claims offsets far beyond what the log holds: nobody may go through them one by one.
+TEST_F(PartitionLogTest, AnOffsetDeltaThatLiesIsNoReasonToSearchForever) {
+  builder_.batch({"a", "b", "c"}).flip_byte(23, 2).build();  // 32 million more
+  age(builder_.log_path());
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "damaged");
+  EXPECT_EQ(log->find(Offset{0})->next, std::nullopt);
+  EXPECT_EQ(log->seek(Offset{3}).value_or(std::nullopt), std::nullopt);
+}
+
 // The base offset is in no CRC: only the neighbours tell.
 TEST_F(PartitionLogTest, ABaseOffsetThatLiesIsDamageAndItsNeighboursStay) {
   // By byte and bit: far up, a little up, down, below zero, and beyond what a segment can hold.
@@ -513,6 +523,58 @@ TEST_F(PartitionLogTest, CompactionReplacesASegmentUnderItsName) {
   EXPECT_EQ(at(*log, 0), "a");
   EXPECT_EQ(at(*log, 1), "compacted");
   EXPECT_EQ(at(*log, 2), "c");
+}
+
+// --- Large batches that were checked before ---
+
+class CheckedBatchTest : public PartitionLogTest {
+ protected:
+  // A batch of more than 32 KiB, in a file that is old enough to be believed.
+  void build(const char* mark) {
+    std::vector<TestRecord> values;
+    for (int i = 0; i < 200; ++i)
+      values.push_back(mark + std::to_string(i) + std::string(400, '.'));
+    builder_.batch({"before"}).batch(values).batch({"behind"}).build();
+    age(builder_.log_path());
+  }
+  std::string value(int i) { return std::to_string(i) + std::string(400, '.'); }
+  // Keeps no batch but the one decoded last.
+  std::shared_ptr<const PartitionLog> open() {
+    storage::LogDir::Options options;
+    options.cached_batches_bytes = 1;
+    source_ = open_source({temp_.path()}, options);
+    return open_log(*source_, "orders-3");
+  }
+};
+
+TEST_F(CheckedBatchTest, EveryRecordIsTheSameOnceMore) {
+  build("x");
+  const auto log = open();
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 200; ++i) {
+      const RecordLookup found = log->find(Offset{1 + i}).value();
+      ASSERT_EQ(found.outcome, Outcome::kPresent);
+      EXPECT_EQ(found.record.value, "x" + value(i));
+      EXPECT_EQ(found.record.offset, Offset{1 + i});
+      EXPECT_EQ(found.record.timestamp, log->find_afresh(Offset{1 + i})->record.timestamp);
+      EXPECT_EQ(found.place->position.value, builder_.positions()[1]);
+    }
+    EXPECT_EQ(at(*log, 0), "before");  // the batch itself is not at hand in the second round
+  }
+  EXPECT_EQ(at(*log, 201), "behind");
+}
+
+TEST_F(CheckedBatchTest, AFileThatWasWrittenToIsCheckedAgain) {
+  build("x");
+  const auto log = open();
+  EXPECT_EQ(at(*log, 100), "x" + value(99));
+  EXPECT_EQ(at(*log, 0), "before");
+  const auto mtime = std::filesystem::last_write_time(builder_.log_path());
+  builder_.flip_byte(builder_.positions()[1] + 10000, 1).build();
+  std::filesystem::last_write_time(builder_.log_path(), mtime);  // as rsync and the like leave it
+  EXPECT_EQ(at(*log, 101), "damaged");
+  age(builder_.log_path());
+  EXPECT_EQ(at(*log, 101), "damaged");
 }
 
 // --- Times ---
