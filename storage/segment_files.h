@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 namespace offsetfs::storage {
 
 enum class SegmentFile { kLog, kOffsetIndex, kTimeIndex, kTransactionIndex, kProducerSnapshot };
-enum class SegmentSuffix { kNone, kDeleted, kCleaned, kSwap };
+enum class SegmentSuffix : std::uint8_t { kNone, kDeleted, kCleaned, kSwap };
 
 struct SegmentFileName {
   Offset base_offset{};
