@@ -44,6 +44,7 @@ class PartitionLogTest : public testing::Test {
       case Outcome::kBelowLogStart: return "below";
       case Outcome::kPastLogEnd: return "past";
       case Outcome::kDamaged: return "damaged";
+      case Outcome::kAboveHighWatermark: return "above";
     }
     return "";
   }
@@ -655,6 +656,34 @@ TEST_F(LargeTimesTest, ALookupReadsTheBatchesBetweenTwoIndexEntriesAtMost) {
     if (n % 4000 > 20) {
       EXPECT_TRUE(place.index_entry) << n;
     }
+  }
+}
+
+// The high watermark may lie in the midst of a batch, or of a segment, or before all records.
+TEST_F(PartitionLogTest, ALogThatEndsAtTheHighWatermarkHidesWhatLiesAbove) {
+  builder_.batch({"0", "1"}).batch({"2", "3", "4"}).roll().batch({"5"}).batch({"6"}).build();
+  for (std::int64_t high_watermark = 0; high_watermark <= 7; ++high_watermark) {
+    temp_.write("replication-offset-checkpoint",
+                "0\n1\norders 3 " + std::to_string(high_watermark) + "\n");
+    storage::LogDir::Options options;
+    options.log.until_high_watermark = true;
+    const auto source = open_source({temp_ / "orders-3"}, std::move(options));
+    const auto log = open_log(*source, "orders-3");
+    EXPECT_EQ(log->offsets()->readable_end, Offset{high_watermark});
+    EXPECT_EQ(log->offsets()->log_end_offset, Offset{7});
+    for (std::int64_t offset = 0; offset < 7; ++offset) {
+      const bool shown = offset < high_watermark;
+      EXPECT_EQ(at(*log, offset), shown ? std::to_string(offset) : "above");
+      EXPECT_EQ(log->seek(Offset{offset}).value(),
+                shown ? std::optional(Offset{offset}) : std::nullopt);
+      const auto time = log->find_time(storage::TimestampMs{LogBuilder::kFirstTime + offset});
+      EXPECT_EQ(time->record, shown ? std::optional(Offset{offset}) : std::nullopt);
+    }
+    EXPECT_EQ(at(*log, 7), "past");
+    EXPECT_EQ(log->last_record().value(),
+              high_watermark > 0 ? std::optional(Offset{high_watermark - 1}) : std::nullopt);
+    EXPECT_EQ(log->first_record().value(),
+              high_watermark > 0 ? std::optional(Offset{0}) : std::nullopt);
   }
 }
 
