@@ -41,6 +41,14 @@ class PosixWriteFile final : public WriteFile {
   const UniqueFd fd_;
 };
 
+// What root makes in somebody else's directory is that one's, so that its broker can open it.
+Result<void> give_to_owner_of(int dir, int file, uid_t made_by, const std::string& name) {
+  struct stat owner {};
+  if (::geteuid() != 0 || made_by != 0 || ::fstat(dir, &owner) != 0 || owner.st_uid == 0) return {};
+  if (::fchown(file, owner.st_uid, owner.st_gid) == 0) return {};
+  return fail_errno(errno, name + ": giving it to its directory's owner");
+}
+
 std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
@@ -97,6 +105,8 @@ Result<std::unique_ptr<WriteFile>> PosixWriteDir::open(const std::string& name, 
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return fail_errno(errno, name_of(name));
   if (!S_ISREG(st.st_mode)) return fail(Errc::kInvalid, name_of(name) + ": no regular file");
+  if (how != Open::kExisting && st.st_size == 0)
+    RETURN_IF_ERROR(give_to_owner_of(fd_.get(), fd.get(), st.st_uid, name_of(name)));
   return std::make_unique<PosixWriteFile>(std::move(fd), name_of(name));
 }
 

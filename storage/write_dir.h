@@ -69,7 +69,8 @@ class WriteDir {
   Result<void> unlink_if_there(const std::string& name);
 };
 
-// A real directory. Holds one descriptor; no symbolic link below it is followed.
+// A real directory. Holds one descriptor; no symbolic link below it is followed. What root makes in
+// it belongs to the directory's owner.
 class PosixWriteDir final : public WriteDir {
  public:
   // kNotFound, kIo; kInvalid if it is no directory.

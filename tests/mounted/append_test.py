@@ -364,6 +364,23 @@ class DurabilityTest(AppendTest):
             self.assertEqual((int(words[0]), words[2]), (number, "x" * int(words[1])))
         return lines
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root makes files for others")
+    def test_what_root_makes_belongs_to_the_directorys_owner(self):
+        partition = self.create(segment_bytes=1 << 20)
+        logs = os.path.dirname(partition)
+        run("chown", "-R", "65534:65533", logs)
+        mounted = self.append_mount(partition)
+        mounted_write(mounted, (b"x" * 999 + b"\n") * 3000)
+        self.kill(mounted)
+        again = self.append_mount(partition)
+        mounted_write(again, b"more\n")
+        again.close()
+        owners = {(name, stat.st_uid, stat.st_gid) for folder in (logs, partition)
+                  for name in os.listdir(folder)
+                  for stat in [os.lstat(f"{folder}/{name}")]}
+        self.assertGreater(len(owners), 12)
+        self.assertEqual({(uid, gid) for _, uid, gid in owners}, {(65534, 65533)}, owners)
+
     def test_everything_synced_survives_kill_and_no_record_is_half(self):
         partition = self.create(segment_bytes=1 << 20)
         chance = random.Random(7)
