@@ -1,10 +1,14 @@
 #include "fs/batch_window.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "storage/batch_order.h"
 
 namespace offsetfs::fs {
 
+using storage::BatchHeader;
 using storage::Bytes;
 
 storage::Result<Bytes> BatchWindow::bytes_at(storage::Position position, std::size_t want,
@@ -34,6 +38,34 @@ storage::Result<Bytes> BatchWindow::bytes_at(storage::Position position, std::si
     size_ += read;
   }
   return Bytes(buffers_.window.get() + front, std::min(want, size_ - front));
+}
+
+storage::Result<bool> BatchWindow::lies_in_line(storage::Position position,
+                                                const BatchHeader& header,
+                                                std::optional<storage::Offset> expected_offset,
+                                                storage::Offset segment_base_offset,
+                                                std::size_t guess) {
+  constexpr std::int64_t kSmallBatchBytes = 64 << 10;
+  constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
+  const storage::InLine line = storage::in_line(header, expected_offset, segment_base_offset);
+  if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
+  const storage::Position behind = position + header.size_bytes;
+  const std::int64_t left = limit_ - behind;
+  if (left < BatchHeader::kPrefixBytes) return true;
+  std::array<char, kHeader> beside;
+  Bytes bytes;
+  if (header.size_bytes <= kSmallBatchBytes) {
+    const auto size = static_cast<std::size_t>(header.size_bytes);
+    ASSIGN_OR_RETURN(bytes, bytes_at(position, size + kHeader, guess));
+    bytes = bytes.substr(std::min(size, bytes.size()));
+  } else {
+    ASSIGN_OR_RETURN(const std::size_t read, file_.read_at(behind, beside));
+    bytes = Bytes(beside.data(), read);
+  }
+  BatchHeader next;
+  return storage::parse_batch_header(bytes, next, nullptr) != storage::HeaderStatus::kOk ||
+         next.size_bytes > left ||
+         !storage::next_denies(header, next, expected_offset, segment_base_offset);
 }
 
 }  // namespace offsetfs::fs

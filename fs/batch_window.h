@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "fs/read_buffers.h"
+#include "storage/batch_header.h"
 #include "storage/file.h"
 #include "storage/result.h"
 #include "storage/units.h"
@@ -21,6 +23,13 @@ class BatchWindow {
   // they must be read, `guess` bytes are read at once. Valid until the next call.
   storage::Result<storage::Bytes> bytes_at(storage::Position position, std::size_t want,
                                            std::size_t guess);
+
+  // Whether the batch at `position`, whose header was read, lies in line with the others of its
+  // segment (storage/batch_order.h). Where the header behind it has to tell, a small batch is read
+  // with it: its body is wanted next.
+  storage::Result<bool> lies_in_line(storage::Position position, const storage::BatchHeader& header,
+                                     std::optional<storage::Offset> expected_offset,
+                                     storage::Offset segment_base_offset, std::size_t guess);
 
  private:
   const storage::File& file_;

@@ -1,7 +1,6 @@
 #include "fs/log_chunk.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "fs/stream_damage.h"
 #include "fs/stream_pieces.h"
 #include "storage/batch_header.h"
-#include "storage/batch_order.h"
 #include "storage/crc32c.h"
 
 namespace offsetfs::fs {
@@ -40,7 +38,6 @@ constexpr std::size_t kMostGuess = 512 << 10;
 constexpr std::size_t kMostBeyond = 256 << 10;
 // After so much log a chunk is as it is.
 constexpr std::int64_t kPatienceBytes = 16 << 20;
-constexpr std::int64_t kReadAlong = 64 << 10;
 // A larger batch is refused: as BatchScanner does.
 constexpr std::int64_t kMostBatchBytes = 256 << 20;
 
@@ -237,25 +234,7 @@ class Walk {
       ASSIGN_OR_RETURN(expected_, segment_->expected_at(position_, limit_));
     }
     const Offset base = segment_->base_offset();
-    const storage::InLine line = storage::in_line(header, expected_, base);
-    if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
-    constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
-    const Position behind = position_ + header.size_bytes;
-    if (limit_ - behind < BatchHeader::kV2HeaderBytes) return true;
-    std::array<char, kHeader> beside;
-    Bytes bytes;
-    if (header.size_bytes <= kReadAlong) {  // it is wanted next, with its body
-      const auto size = static_cast<std::size_t>(header.size_bytes);
-      ASSIGN_OR_RETURN(bytes, window.bytes_at(position_, size + kHeader, guess()));
-      bytes = bytes.substr(std::min(size, bytes.size()));
-    } else {
-      ASSIGN_OR_RETURN(const std::size_t read, segment_->log().read_at(behind, beside));
-      bytes = Bytes(beside.data(), read);
-    }
-    BatchHeader next;
-    return storage::parse_batch_header(bytes, next, nullptr) != HeaderStatus::kOk ||
-           next.size_bytes > limit_ - behind ||
-           !storage::next_denies(header, next, expected_, base);
+    return window.lies_in_line(position_, header, expected_, base, guess());
   }
 
   Result<void> give(BatchWindow& window, const BatchHeader& header) {

@@ -1,7 +1,6 @@
 #include "fs/slice_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -9,7 +8,6 @@
 #include "fs/line_slice.h"
 #include "fs/measurement.h"
 #include "storage/batch_header.h"
-#include "storage/batch_order.h"
 #include "storage/crc32c.h"
 
 namespace offsetfs::fs {
@@ -115,27 +113,8 @@ class Walk : private BigLines {
     if (!reader_.learn || reader_.lines.shows_damage() || piece_.segment == nullptr) return true;
     if (is_first() && point_.batch_crc != 0) return true;
     if (!expected_) expected_ = expected_at(piece_, position_);
-    const storage::Offset base = piece_.segment->base_offset();
-    const storage::InLine line = storage::in_line(header, expected_, base);
-    if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
-    // A small batch is read with the header behind it: its body is wanted next.
-    constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
-    const Position behind = position_ + header.size_bytes;
-    if (piece_.end - behind < BatchHeader::kV2HeaderBytes) return true;
-    std::array<char, kHeader> beside;
-    Bytes bytes;
-    if (header.size_bytes <= kSmallBatchBytes) {
-      const auto size = static_cast<std::size_t>(header.size_bytes);
-      ASSIGN_OR_RETURN(bytes, window.bytes_at(position_, size + kHeader, guess()));
-      bytes = bytes.substr(std::min(size, bytes.size()));
-    } else {
-      ASSIGN_OR_RETURN(const std::size_t read, piece_.file->read_at(behind, beside));
-      bytes = Bytes(beside.data(), read);
-    }
-    BatchHeader next;
-    return storage::parse_batch_header(bytes, next, nullptr) != HeaderStatus::kOk ||
-           next.size_bytes > piece_.end - behind ||
-           !storage::next_denies(header, next, expected_, base);
+    return window.lies_in_line(position_, header, expected_, piece_.segment->base_offset(),
+                               guess());
   }
 
   // A batch that this read alone needs, or that is not worth being kept.
