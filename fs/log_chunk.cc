@@ -80,6 +80,13 @@ class Walk {
     while (!done_) {
       RETURN_IF_ERROR(walk_segment());
       if (done_) break;
+      ASSIGN_OR_RETURN(auto lost, log_.lost_behind((*entries_)[index_], records_end_));
+      if (lost && offset_ < records_end_) {
+        lost_ = true;
+        return damaged({Errc::kCorrupt, 0,
+                        segment_->log().name() + ": at position " +
+                            std::to_string(lost->position.value) + ": " + lost->what});
+      }
       ASSIGN_OR_RETURN(const bool more, enter_next());
       if (!more) break;
     }
@@ -350,6 +357,7 @@ class Walk {
   }
 
   Result<LogChunk> fail_at_damage() {
+    if (lost_) return storage::fail(std::move(*damage_));
     // Or was the log truncated, and is being written anew?
     log_.refresh();
     RETURN_IF_ERROR(find_limit());
@@ -394,6 +402,7 @@ class Walk {
   std::int64_t passed_bytes_ = 0;
   bool done_ = false;
   std::optional<Error> damage_;
+  bool lost_ = false;  // it is what is missing behind the segment
 };
 
 }  // namespace

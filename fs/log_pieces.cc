@@ -124,7 +124,13 @@ Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
   }
   value.end = std::max(value.begin, value.end);
   const auto too_old = is_too_old(piece);
-  if (too_old && *too_old) value.begin = value.end;
+  if (too_old && *too_old) {
+    value.begin = value.end;
+    return value;
+  }
+  auto lost = log_->lost_behind(entry, value.records_end);
+  if (lost && *lost && (*lost)->first < span_.to && (*lost)->next > span_.from)
+    value.lost_behind = std::move(*lost);
   return value;
 }
 

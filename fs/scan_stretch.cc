@@ -73,7 +73,12 @@ class StretchScan {
   void step() {
     switch (scanner_.next()) {
       case BatchScanner::Step::kBatch: measure(scanner_.batch()); break;
-      case BatchScanner::Step::kEnd: finish(End::kReached); break;
+      case BatchScanner::Step::kEnd:
+        if (piece_.lost_behind && scanner_.position() >= piece_.end)
+          fail(End::kDamaged, {storage::Errc::kCorrupt, 0, piece_.lost_behind->what});
+        else
+          finish(End::kReached);
+        break;
       case BatchScanner::Step::kTornTail: finish(End::kTorn); break;
       case BatchScanner::Step::kDamaged: damaged(); break;
       case BatchScanner::Step::kIo: fail(End::kFailed, scanner_.error()); break;

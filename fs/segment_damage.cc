@@ -14,6 +14,8 @@ using storage::BatchScanner;
 using storage::Position;
 using storage::Result;
 
+constexpr std::size_t kMostBytes = 64 << 20;
+
 std::string damage_line(const storage::Damage& damage) {
   JsonObject line;
   line.number("position", damage.position.value)
@@ -47,6 +49,9 @@ Result<std::string> damage_lines(const PartitionView& view, const storage::Segme
         ASSIGN_OR_RETURN(const storage::Damage damage,
                          segment->damage_at(scanner.position(), expected, end));
         lines += damage_line(damage);
+        if (lines.size() > kMostBytes)
+          return storage::fail(storage::Errc::kTooLarge,
+                               segment->log().name() + ": more damage than can be listed");
         if (damage.end <= scanner.position()) return lines;
         expected = damage.next;
         scanner.resume_at(damage.end);

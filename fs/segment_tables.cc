@@ -22,6 +22,14 @@ using storage::SegmentFile;
 
 constexpr std::size_t kMostSnapshotBytes = 64 << 20;
 
+// A table of the largest index that a broker makes by default comes to 40 MiB.
+constexpr std::size_t kMostTableBytes = 256 << 20;
+
+Result<void> require_bounded(const std::string& text) {
+  if (text.size() <= kMostTableBytes) return {};
+  return storage::fail(Errc::kTooLarge, "a table of more than 256 MiB");
+}
+
 void append(std::string& text, std::int64_t number, char end) {
   char digits[24];
   const auto [last, error] = std::to_chars(digits, digits + sizeof digits, number);
@@ -56,8 +64,9 @@ Result<std::string> offset_index_table(const PartitionView& view, const SegmentE
   RETURN_IF_ERROR(index.for_each([&](const storage::OffsetPosition& row) {
     append(text, row.offset.value, '\t');
     append(text, row.position.value, '\n');
-    return true;
+    return text.size() <= kMostTableBytes;
   }));
+  RETURN_IF_ERROR(require_bounded(text));
   return text;
 }
 
@@ -69,8 +78,9 @@ Result<std::string> time_index_table(const PartitionView& view, const SegmentEnt
   RETURN_IF_ERROR(index.for_each([&](const storage::TimestampOffset& row) {
     append(text, row.timestamp.value, '\t');
     append(text, row.offset.value, '\n');
-    return true;
+    return text.size() <= kMostTableBytes;
   }));
+  RETURN_IF_ERROR(require_bounded(text));
   return text;
 }
 
@@ -90,8 +100,9 @@ Result<std::string> transaction_index_table(const PartitionView& view, const Seg
     append(text, row.first_offset.value, '\t');
     append(text, row.last_offset.value, '\t');
     append(text, row.last_stable_offset.value, '\n');
-    return true;
+    return text.size() <= kMostTableBytes;
   }));
+  RETURN_IF_ERROR(require_bounded(text));
   return text;
 }
 

@@ -69,6 +69,8 @@ class Walk : private BigLines {
       }
       RETURN_IF_ERROR(walk_batch(window));
     }
+    if (piece_.lost_behind && position_ >= piece_.end && !end_.damage && !slice_.full())
+      return damaged({Errc::kCorrupt, 0, piece_.lost_behind->what});
     return {};
   }
 

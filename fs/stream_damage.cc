@@ -73,6 +73,7 @@ void report_damage(const StreamPieces& pieces, const StreamDamage& damage,
                    storage::Problems& problems) {
   const auto piece = pieces.open(damage.piece);
   if (!piece) return;
+  if (piece->lost_behind && damage.position >= piece->end) return;  // named when it was found
   const auto header = header_at(*piece, damage.position);
   if (header && lies_in_line(*piece, *header, damage.position) &&
       crc_at(*piece, *header, damage.position) == header->crc) {

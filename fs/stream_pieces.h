@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "storage/file.h"
 #include "storage/result.h"
@@ -21,6 +22,8 @@ struct StreamPiece {
   storage::Position end{};
   // Records at or above this count in the next segment: below it only where segments overlap.
   storage::Offset records_end{INT64_MAX};
+  // What was lost behind `end`: a stream that goes on to the next segment ends there.
+  std::optional<storage::Damage> lost_behind;
   bool living = false;  // an unsound last batch may be one that is still being written
 };
 

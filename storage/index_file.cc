@@ -12,6 +12,9 @@ namespace {
 
 // Kafka's segment.index.bytes is an int; what a file has beyond that is no index.
 constexpr std::int64_t kMostIndexBytes = std::numeric_limits<std::int32_t>::max();
+// Of a larger file (80 MiB; an index is 10 MiB by default) nothing is remembered: it may be all
+// holes, and many like it open at once.
+constexpr std::int64_t kMostRememberedBlocks = 20480;
 
 }  // namespace
 
@@ -146,8 +149,9 @@ Result<std::int64_t> IndexFile::measured_blocks(bool again) const {
   const auto blocks = static_cast<std::int64_t>((entries + block_entries_ - 1) / block_entries_);
   const MutexLock lock(mutex_);
   blocks_ = blocks;
-  firsts_.resize(static_cast<std::size_t>(blocks) * entry_bytes_);
-  remembered_.resize(static_cast<std::size_t>(blocks));
+  const auto kept = static_cast<std::size_t>(blocks <= kMostRememberedBlocks ? blocks : 0);
+  firsts_.resize(kept * entry_bytes_);
+  remembered_.resize(kept);
   return blocks;
 }
 

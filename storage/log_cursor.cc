@@ -34,7 +34,9 @@ LogCursor::Step LogCursor::next() {
         next_offset_ = std::min(header.next_offset(), segment_end_);
         return Step::kBatch;
       }
-      case BatchScanner::Step::kEnd: leave_segment(); continue;
+      case BatchScanner::Step::kEnd:
+        if (!lost_behind()) continue;
+        return error_.code == Errc::kIo ? Step::kIo : Step::kDamaged;
       case BatchScanner::Step::kIo:
         error_ = scanner_->error();
         leave_segment();
@@ -88,6 +90,23 @@ bool LogCursor::damaged() {
   return true;
 }
 
+// Leaves the segment at its end. True: something was lost there, as error_ says.
+bool LogCursor::lost_behind() {
+  auto lost = log_->lost_behind(entry_, segment_end_);
+  leave_segment();
+  if (!lost) {
+    error_ = std::move(lost.error());
+    return error_.code == Errc::kIo;
+  }
+  if (!*lost || next_offset_ >= segment_end_) return false;
+  damage_ = std::move(**lost);
+  error_ = {Errc::kCorrupt, 0,
+            segment_->log().name() + ": position " + std::to_string(damage_.position.value) + ": " +
+                damage_.what};
+  next_offset_ = segment_end_;
+  return true;
+}
+
 void LogCursor::leave_segment() {
   if (segment_) left_ = segment_->base_offset();
   scanner_.reset();
@@ -135,6 +154,7 @@ Result<bool> LogCursor::try_to_enter() {
     segment_ = std::move(segment);
     limit_ = limit;
     segment_end_ = segment_end;
+    entry_ = *entry;
     scanner_.emplace(segment_->log(), from, limit,
                      BatchScanner::Options{.headers_only = options_.headers_only,
                                            .tail_may_be_torn = false,

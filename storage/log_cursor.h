@@ -58,12 +58,14 @@ class LogCursor {
   void leave_segment();
   bool stepped_over();
   bool damaged();
+  bool lost_behind();
 
   const std::shared_ptr<const PartitionLog> log_;
   const Offset until_;
   const Options options_;
   Offset next_offset_;
   std::shared_ptr<const Segment> segment_;  // what scanner_ reads
+  SegmentEntry entry_;                      // of it
   Position limit_{};
   Offset segment_end_ = PartitionLog::kNoNextSegment;  // the next segment's base offset
   std::optional<BatchScanner> scanner_;                // none: a segment is to be looked for

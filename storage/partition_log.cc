@@ -479,6 +479,25 @@ Result<Position> PartitionLog::valid_end_below(const SegmentEntry& entry,
   return end;
 }
 
+Result<std::optional<Damage>> PartitionLog::lost_behind(const SegmentEntry& entry,
+                                                        Offset next_base_offset) const {
+  if (next_base_offset == kNoNextSegment) return std::optional<Damage>();
+  ASSIGN_OR_RETURN(const SegmentTail found, tail(entry));
+  if (!found.torn || found.next_offset >= next_base_offset) return std::optional<Damage>();
+  ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
+  ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
+  const Damage lost{found.end, Position{info.size_bytes}, found.next_offset, next_base_offset,
+                    "the last " + std::to_string(info.size_bytes - found.end.value) +
+                        " bytes are no whole batch, and the next segment begins at offset " +
+                        std::to_string(next_base_offset.value) + ": offsets " +
+                        std::to_string(found.next_offset.value) + " to " +
+                        std::to_string(next_base_offset.value - 1) + " are lost"};
+  shared_.problems->add(
+      {segment->log().name(), lost.position.value,
+       lost.what + "; go on from offset " + std::to_string(next_base_offset.value)});
+  return std::optional(lost);
+}
+
 // Unless compaction put another file in the place of several meanwhile.
 void PartitionLog::report_overlap(const SegmentEntry& entry, Offset next_base_offset,
                                   Position end) const {

@@ -143,6 +143,10 @@ class PartitionLog {
   // last batch below may reach over it. A log whose segments overlap so is named in problems.
   Result<Position> valid_end_below(const SegmentEntry& entry, Offset next_base_offset) const;
   static constexpr Offset kNoNextSegment{INT64_MAX};
+  // What was lost off the end of a segment that is not the last: bytes lie there that are no whole
+  // batch, and the offsets from there to the next segment's are nowhere. Named in problems.
+  Result<std::optional<Damage>> lost_behind(const SegmentEntry& entry,
+                                            Offset next_base_offset) const;
   Result<SegmentTail> tail(const SegmentEntry& entry) const;
   Result<SegmentTimestamp> largest_timestamp(const SegmentEntry& entry) const;
 

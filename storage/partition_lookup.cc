@@ -51,8 +51,14 @@ Result<PartitionLog::Hit> PartitionLog::locate(const Reading& reading, Offset ta
     ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[index]));
     ASSIGN_OR_RETURN(const Position limit, search_limit(reading, index, *segment));
     ASSIGN_OR_RETURN(BatchSearch search, segment->search(target, limit, shared_.options.limits));
-    if (search.outcome == BatchSearch::Outcome::kPastEnd) continue;
     const Offset next_base_offset = reading.next_base_offset(index);
+    if (search.outcome == BatchSearch::Outcome::kPastEnd) {
+      if (search.damage.what.empty()) continue;  // its last batch ends where the file does
+      ASSIGN_OR_RETURN(auto lost, lost_behind(reading.live()[index], next_base_offset));
+      if (!lost || !lost->holds(target)) continue;
+      search.outcome = BatchSearch::Outcome::kDamaged;
+      search.damage = std::move(*lost);
+    }
     hit.place = search.place;
     if (search.outcome == BatchSearch::Outcome::kFound) {
       auto batch =

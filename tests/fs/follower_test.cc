@@ -532,6 +532,17 @@ TEST_F(FollowerTest, ABaseOffsetThatLiesIsDamage) {
   }
 }
 
+TEST_F(FollowerTest, WhatASealedSegmentLostIsNotPassedOver) {
+  LogBuilder log(dir_);
+  open_log(log.batch({"a"}).batch({"b", "c"}).chop_bytes(3).roll().batch({"d"}).build());
+  const auto follower = follow("0");
+  const Given given = take(*follower);
+  EXPECT_EQ(given.text, "a\n");
+  EXPECT_EQ(given.error, Errc::kCorrupt);
+  EXPECT_EQ(take(*follower).error, Errc::kCorrupt);
+  EXPECT_EQ(take(*follow("3")).text, "d\n");
+}
+
 // Where segments overlap a search by offset comes to the later one: so does who follows.
 TEST_F(FollowerTest, OfSegmentsThatOverlapEachRecordComesOnce) {
   for (const int records : {1, 2, 4}) {  // 4: a batch reaches over the border

@@ -449,6 +449,57 @@ TEST_F(StreamsTest, ABaseOffsetThatLiesIsFoundOutInTheMiddleOfALongStream) {
   }
 }
 
+// A sealed segment that lost its end: what follows begins behind a hole, which is not passed over.
+TEST_F(StreamsTest, WhatASealedSegmentLostOffItsEndIsDamage) {
+  for (const bool zeros : {false, true}) {
+    SCOPED_TRACE(zeros);
+    streams_.reset();
+    TempDir temp;
+    LogBuilder builder(temp / "orders-3");
+    builder.batch({"a", "b"});
+    const std::int64_t end = builder.log_bytes();
+    builder.batch({"c", "d", "e"});
+    const auto size = static_cast<std::size_t>(builder.log_bytes() - end);
+    builder.chop_bytes(zeros ? size : 3);
+    if (zeros) builder.zero_tail(5000);
+    builder.roll().batch({"f"}).build();
+    open_log(builder.dir());
+    const auto expect_end = [&](const StreamFile& file, const std::string& before) {
+      std::optional<Errc> error;
+      EXPECT_EQ(read_all(file, 3, &error), before);
+      EXPECT_EQ(error, Errc::kCorrupt);
+    };
+    for (const std::int64_t limit : {64 << 20, 0}) {
+      streams_.reset();
+      options_.measured_range_bytes = limit;
+      expect_end(*open_range(offsets(0, 100)), "a\nb\n");
+      expect_end(*open_range(offsets(1, 4)), "b\n");
+      expect_end(*open_range(offsets(3, 100)), "");
+      EXPECT_EQ(read_all(*open_range(offsets(5, 100)), 3), "f\n");
+      EXPECT_EQ(read_all(*open_range(offsets(0, 2)), 3), "a\nb\n");
+    }
+    EXPECT_EQ(read_all(*open_segment(0)), "a\nb\n");  // the file as it lies
+    const storage::PartitionLog& log = *one_->view->log;
+    EXPECT_EQ(log.find(Offset{3})->outcome, storage::RecordLookup::Outcome::kDamaged);
+    EXPECT_EQ(log.find(Offset{3})->next, Offset{5});
+    EXPECT_EQ(log.seek(Offset{2}).error().code, Errc::kCorrupt);
+    OffsetCursor cursor(one_->view->log, false);
+    EXPECT_EQ(cursor.at_or_after(Offset{0}).value()->header.last_offset, Offset{1});
+    EXPECT_EQ(cursor.at_or_after(Offset{2}).value()->header.last_offset, Offset{5});
+    EXPECT_TRUE(cursor.met_damage());
+    std::string told;
+    for (const auto& problem : one_->source->problems().list()) told += problem.what + "\n";
+    EXPECT_THAT(told, HasSubstr("offsets 2 to 4 are lost; go on from offset 5"));
+  }
+}
+
+TEST_F(StreamsTest, WhatLiesBehindASealedSegmentsLastOffsetIsNoLoss) {
+  LogBuilder builder(dir_);
+  builder.batch({"a", "b"}).garbage_tail("garbage").roll().batch({"c"}).build();
+  open_log(dir_);
+  EXPECT_EQ(read_all(*open_range(offsets(0, 100))), "a\nb\nc\n");
+}
+
 // Segments of values "a0" "a1" .. and "b6" "b7" .., in batches of `records`.
 class OverlapTest : public StreamsTest {
  protected:
