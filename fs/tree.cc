@@ -9,6 +9,7 @@
 #include "fs/links.h"
 #include "fs/lookup_files.h"
 #include "fs/names.h"
+#include "fs/node_type.h"
 #include "fs/range_ends.h"
 #include "fs/readme.h"
 #include "fs/record_files.h"
@@ -75,27 +76,7 @@ bool is_living(const Node& node) {
   }
 }
 
-bool is_directory(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kRoot:
-    case NodeKind::kTopics:
-    case NodeKind::kTopic:
-    case NodeKind::kPartition:
-    case NodeKind::kOffsets:
-    case NodeKind::kSeek:
-    case NodeKind::kTime:
-    case NodeKind::kFollow:
-    case NodeKind::kSegments:
-    case NodeKind::kState:
-    case NodeKind::kRetention:
-    case NodeKind::kExpired:
-    case NodeKind::kDeleting:
-    case NodeKind::kWhatIf:
-    case NodeKind::kBrokerRetention:
-    case NodeKind::kSegment: return true;
-    default: return false;
-  }
-}
+bool is_directory(NodeKind kind) { return file_type_of(kind) == S_IFDIR; }
 
 // Its names, or that one is there, tell of records: when they were written, and how many.
 bool tells_of_records(NodeKind kind) {

@@ -3,6 +3,7 @@
 
 #include "fs/names.h"
 #include "fs/names_listing.h"
+#include "fs/node_type.h"
 #include "fs/offsets_listing.h"
 #include "fs/segments_listing.h"
 #include "fs/tree.h"
@@ -16,39 +17,9 @@ namespace {
 using storage::Result;
 using Items = std::vector<NamesListing::Item>;
 
-mode_t type_of(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kRoot:
-    case NodeKind::kTopics:
-    case NodeKind::kTopic:
-    case NodeKind::kPartition:
-    case NodeKind::kOffsets:
-    case NodeKind::kSeek:
-    case NodeKind::kTime:
-    case NodeKind::kFollow:
-    case NodeKind::kSegments:
-    case NodeKind::kState:
-    case NodeKind::kRetention:
-    case NodeKind::kExpired:
-    case NodeKind::kDeleting:
-    case NodeKind::kWhatIf:
-    case NodeKind::kBrokerRetention:
-    case NodeKind::kSegment: return S_IFDIR;
-    case NodeKind::kTopicPartition:
-    case NodeKind::kSeekLink:
-    case NodeKind::kFirstLink:
-    case NodeKind::kLastLink:
-    case NodeKind::kTimeLink:
-    case NodeKind::kExpiredLink:
-    case NodeKind::kDeletingLink:
-    case NodeKind::kActiveLink: return S_IFLNK;
-    default: return S_IFREG;
-  }
-}
-
 void add(Items& items, Node node) {
   std::string name = print_name(node);
-  const mode_t type = type_of(node.kind);
+  const mode_t type = file_type_of(node.kind);
   items.push_back({std::move(name), std::move(node), type});
 }
 
