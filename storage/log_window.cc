@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/batch_order.h"
+
 namespace offsetfs::storage {
 
 LogWindow::LogWindow(const File& file, Position limit, std::size_t piece_bytes)
@@ -70,6 +72,17 @@ Result<OwnedBytes> LogWindow::take_entry(Position position, const BatchHeader& h
                                        ": the file has become shorter");
   }
   return entry;
+}
+
+Result<bool> LogWindow::lies_in_line(Position position, const BatchHeader& header,
+                                     std::optional<Offset> expected_offset,
+                                     Offset segment_base_offset) {
+  const InLine line = in_line(header, expected_offset, segment_base_offset);
+  if (line != InLine::kAskNext) return line == InLine::kYes;
+  BatchHeader next;
+  ASSIGN_OR_RETURN(const Probe probe, this->probe(position + header.size_bytes, next, nullptr));
+  if (probe != Probe::kBatch) return true;
+  return !next_denies(header, next, expected_offset, segment_base_offset);
 }
 
 Result<bool> LogWindow::crc_good(Position position, const BatchHeader& header) {

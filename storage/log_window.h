@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "storage/batch_header.h"
@@ -45,6 +46,11 @@ class LogWindow {
   Result<OwnedBytes> take_entry(Position position, const BatchHeader& header);
   // True if its bytes bear its CRC.
   Result<bool> crc_good(Position position, const BatchHeader& header);
+
+  // Whether the batch that probe() found lies in line with the others of its segment
+  // (batch_order.h).
+  Result<bool> lies_in_line(Position position, const BatchHeader& header,
+                            std::optional<Offset> expected_offset, Offset segment_base_offset);
 
   Position limit() const { return limit_; }
 

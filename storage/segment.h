@@ -154,7 +154,9 @@ class Segment {
 
   bool plausible(const BatchHeader& header) const { return within_segment(header, base_offset_); }
   Result<bool> lies_in_line(Position position, const BatchHeader& header,
-                            std::optional<Offset> expected_offset, LogWindow& window) const;
+                            std::optional<Offset> expected_offset, LogWindow& window) const {
+    return window.lies_in_line(position, header, expected_offset, base_offset_);
+  }
   Result<std::optional<Offset>> expected_at(Position position, LogWindow& window) const;
   Result<OffsetIndex::Around> index_around(Offset target, Position limit) const;
   Result<bool> found_at_once(const OffsetIndex::Around& around, Offset target, LogWindow& window,

@@ -62,17 +62,6 @@ std::string out_of_line(const BatchHeader& header, std::optional<Offset> expecte
 
 }  // namespace
 
-// Whether the batch at a position is where its offsets belong.
-Result<bool> Segment::lies_in_line(Position position, const BatchHeader& header,
-                                   std::optional<Offset> expected_offset, LogWindow& window) const {
-  const InLine line = in_line(header, expected_offset, base_offset_);
-  if (line != InLine::kAskNext) return line == InLine::kYes;
-  BatchHeader next;
-  ASSIGN_OR_RETURN(const Probe probe, window.probe(position + header.size_bytes, next, nullptr));
-  if (probe != Probe::kBatch) return true;
-  return !next_denies(header, next, expected_offset, base_offset_);
-}
-
 Result<std::optional<Offset>> Segment::expected_at(Position position, Position valid_end) const {
   LogWindow window(*log_, valid_end);
   return expected_at(position, window);

@@ -20,7 +20,11 @@ Result<void> visit_headers(const Segment& segment, LogWindow& window, Position a
     BatchHeader header;
     ASSIGN_OR_RETURN(const Probe probe, window.probe(at, header, nullptr));
     if (probe == Probe::kEnd) return {};
-    if (probe == Probe::kBatch && header.base_offset >= segment.base_offset()) {
+    bool good = probe == Probe::kBatch;
+    if (good) {
+      ASSIGN_OR_RETURN(good, window.lies_in_line(at, header, expected, segment.base_offset()));
+    }
+    if (good) {
       ASSIGN_OR_RETURN(const bool more, visit(at, header));
       if (!more) return {};
       expected = header.next_offset();
@@ -30,8 +34,8 @@ Result<void> visit_headers(const Segment& segment, LogWindow& window, Position a
       continue;
     }
     if (previous_position.value >= 0) {  // did it lie about its length?
-      ASSIGN_OR_RETURN(const bool good, window.crc_good(previous_position, previous));
-      if (!good) {
+      ASSIGN_OR_RETURN(const bool crc_good, window.crc_good(previous_position, previous));
+      if (!crc_good) {
         at = previous_position;
         expected = previous.base_offset;
       }
@@ -126,8 +130,7 @@ Result<BatchPlace> Segment::find_batch_by_time(TimestampMs target, Offset from,
   place.segment_base_offset = base_offset_;
   place.index_entry = start.entry;
   bool found = false;
-  std::optional<Offset> expected;
-  if (start.position.value == 0) expected = base_offset_;
+  ASSIGN_OR_RETURN(const auto expected, expected_at(start.position, window));
   RETURN_IF_ERROR(visit_headers(*this, window, start.position, expected,
                                 [&](Position position, const BatchHeader& header) -> Result<bool> {
                                   ++place.batches_scanned;

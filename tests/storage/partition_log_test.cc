@@ -346,6 +346,25 @@ TEST_F(PartitionLogTest, ABaseOffsetThatLiesBehindAnIndexEntryIsFoundOutToo) {
   }
 }
 
+TEST_F(PartitionLogTest, ABaseOffsetThatLiesLeadsNoTimeAstray) {
+  for (const int mask : {0x01, 0x02, 0x04, 0x08, 0x40, 0x80}) {
+    SCOPED_TRACE(mask);
+    TempDir temp;
+    LogBuilder builder(temp / "orders-3");
+    builder.clock(0).fill(2000, 3, 100);  // a millisecond a record: its offset
+    constexpr int kBatch = 1000;
+    builder.flip_byte(builder.positions()[kBatch] + 7, mask).build();
+    const auto source = open_source({temp.path()});
+    const auto log = open_log(*source, "orders-3");
+    const Offset behind{3 * (kBatch + 1)};
+    for (int time = 3 * kBatch - 300; time < 3 * kBatch + 300; ++time) {
+      const bool lost = time / 3 == kBatch;
+      EXPECT_EQ(log->find_time(TimestampMs{time})->record, lost ? behind : Offset{time}) << time;
+    }
+    EXPECT_EQ(log->find_time(TimestampMs{5999})->record, Offset{5999});
+  }
+}
+
 TEST_F(PartitionLogTest, ALastOffsetThatReachesOverTheNextBatchIsDamage) {
   builder_.batch({"a"}).batch({"b"}).batch({"c"}).batch({"d"});
   std::string log_bytes = builder_.log();
