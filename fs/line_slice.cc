@@ -16,6 +16,13 @@ void LineSlice::take_big(std::size_t size, const BigLines::Make& make) {
   take(*big_lines_.get(line_.ordinal, size, make));
 }
 
+bool LineSlice::take_kept() {
+  const auto kept = big_lines_.find(line_.ordinal);
+  if (kept == nullptr) return false;
+  take(*kept);
+  return true;
+}
+
 void LineSlice::finish() {
   const auto most = out_front_ + static_cast<std::size_t>(to_ - from_);
   if (out_.size() > most) out_.resize(most);

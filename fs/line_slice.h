@@ -18,6 +18,8 @@ class BigLines {
   // known before.
   virtual std::shared_ptr<const std::string> get(std::int32_t ordinal, std::size_t size,
                                                  const Make& make) = 0;
+  // That line if it is kept already; else null.
+  virtual std::shared_ptr<const std::string> find(std::int32_t ordinal) = 0;
 };
 
 // The bytes at [from, to) of a stream, cut out of lines that come in order. Lines that lie behind
@@ -50,6 +52,8 @@ class LineSlice {
   // A whole line, of which what lies in the slice is kept.
   void take(std::string_view line);
   void take_big(std::size_t size, const BigLines::Make& make);
+  // False: the line at hand is not kept. To know its size alone, all of a record is looked at.
+  bool take_kept();
   // For a line that begins at or after `from`: append it to out(), then call appended().
   std::string& out() { return out_; }
   void appended() { at_ = from_ + static_cast<std::int64_t>(out_.size() - out_front_); }

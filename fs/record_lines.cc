@@ -52,6 +52,7 @@ void RecordLines::render_record(const Record& record, bool big, LineSlice& slice
     slice.appended();
     return;
   }
+  if (big && slice.take_kept()) return;
   const std::size_t size = renderer_->size(record);
   if (!slice.wants(size)) {
     slice.skip(size);

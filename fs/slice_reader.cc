@@ -249,6 +249,10 @@ class Walk : private BigLines {
             header.base_offset.value, ordinal};
   }
 
+  std::shared_ptr<const std::string> find(std::int32_t ordinal) override {
+    return resources_.big_lines.find(key(*batch_.header, ordinal));
+  }
+
   std::shared_ptr<const std::string> get(std::int32_t ordinal, std::size_t size,
                                          const Make& make) override {
     auto line = resources_.big_lines.get(

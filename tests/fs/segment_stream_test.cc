@@ -30,7 +30,11 @@ std::string line_of(const tests::PlainRecord& record) {
 
 class BracketRenderer : public RecordRenderer {
  public:
+  // `sizes`: counts how often a record was looked at for its size; may be null.
+  explicit BracketRenderer(int* sizes = nullptr) : sizes_(sizes) {}
+
   std::size_t size(const storage::Record& record) const override {
+    if (sizes_ != nullptr) ++*sizes_;
     std::string line;
     append(record, line);
     return line.size();
@@ -44,6 +48,9 @@ class BracketRenderer : public RecordRenderer {
     out += "]\n";
   }
   std::string header() const override { return "offset[key][value]\n"; }
+
+ private:
+  int* const sizes_;
 };
 
 std::string all_lines(const RandomLog& log, std::size_t records = SIZE_MAX) {
@@ -300,6 +307,21 @@ TEST_F(SegmentStreamTest, BatchThatOutweighsTheBudgetIsDecodedOnceAllTheSame) {
   for (std::int64_t position = 0; position < size; position += 128 << 10)
     read(*stream, position, 128 << 10);
   EXPECT_EQ(resources_.batches_decoded.load(), 1U);
+}
+
+TEST_F(SegmentStreamTest, ABigRecordIsLookedAtOnceForManyReads) {
+  write(batch_of(Offset{0}, 1, std::string(4 << 20, 'v'), storage::Codec::kNone));
+  int sizes = 0;
+  SegmentStream stream(
+      std::make_shared<RecordLines>(std::make_unique<BracketRenderer>(&sizes), RecordFilter{}),
+      resources_);
+  const std::int64_t size = measured(stream);
+  sizes = 0;
+  std::string all;
+  while (static_cast<std::int64_t>(all.size()) < size)
+    all += read(stream, static_cast<std::int64_t>(all.size()), 128 << 10);
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(size));
+  EXPECT_EQ(sizes, 1);
 }
 
 TEST_F(SegmentStreamTest, TornAndZeroTailsAreTheEnd) {
