@@ -148,6 +148,11 @@ Result<bool> LogCursor::try_to_enter() {
       if (found.outcome == BatchSearch::Outcome::kPastEnd) continue;
       from = found.outcome == BatchSearch::Outcome::kFound ? found.place.position
                                                            : found.damage.position;
+      // Where nothing tells which offsets damage took, a search comes back to it for ever.
+      if (found.outcome == BatchSearch::Outcome::kDamaged && left_ == entry->base_offset &&
+          from == damage_.position && found.damage.end == damage_.end) {
+        from = damage_.end;
+      }
     }
     if (from >= limit) continue;
     ASSIGN_OR_RETURN(const auto expected, segment->expected_at(from, limit));

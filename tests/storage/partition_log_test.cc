@@ -170,14 +170,16 @@ TEST_F(PartitionLogTest, ZerosBehindTheLastBatchAreItsQuietEnd) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(PartitionLogTest, ATornTailOfASealedSegmentIsNamedAndTheNextSegmentGoesOn) {
+TEST_F(PartitionLogTest, WhatASealedSegmentLostOffItsEndIsDamageAndTheNextSegmentGoesOn) {
   builder_.batch({"a"}).batch({"b"}).chop_bytes(5).offset(2).roll().batch({"c"}).build();
   const auto log = open();
   EXPECT_EQ(at(*log, 0), "a");
-  EXPECT_EQ(at(*log, 1), "compacted");
+  EXPECT_EQ(at(*log, 1), "damaged");
   EXPECT_EQ(at(*log, 2), "c");
-  EXPECT_EQ(log->seek(Offset{1}).value(), Offset{2});
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("bytes are no whole batch")));
+  EXPECT_EQ(log->find(Offset{1})->next, Offset{2});
+  EXPECT_EQ(log->seek(Offset{1}).error().code, Errc::kCorrupt);
+  EXPECT_THAT(problems(), testing::Each(HasSubstr("bytes are no whole batch")));
+  EXPECT_THAT(problems(), testing::Contains(HasSubstr("offsets 1 to 1 are lost")));
 }
 
 TEST_F(PartitionLogTest, ADamagedBatchTakesItsOwnRecordsOnly) {
@@ -217,6 +219,31 @@ TEST_F(PartitionLogTest, ABadLastBatchOfALogLongLeftAloneIsDamage) {
   EXPECT_EQ(log->seek(Offset{1}).error().code, Errc::kCorrupt);
   EXPECT_THAT(problems(), ElementsAre(HasSubstr(std::to_string(second) + ": CRC expected"),
                                       HasSubstr(std::to_string(third) + ": CRC expected")));
+}
+
+TEST_F(PartitionLogTest, ABadLastBatchEndsASearchWhateverItsHeaderSays) {
+  for (int byte = 0; byte < 61; ++byte) {
+    for (const int mask : {0x01, 0x40, 0xff}) {
+      SCOPED_TRACE(std::to_string(byte) + "^" + std::to_string(mask));
+      TempDir temp;
+      LogBuilder builder(temp / "orders-3");
+      builder.batch({"a"}).batch({"b", "c"});
+      builder.flip_byte(builder.positions()[1] + byte, mask).build();
+      age(builder.log_path());
+      const auto source = open_source({temp.path()});
+      const auto log = open_log(*source, "orders-3");
+      const auto first = log->find(Offset{0});
+      ASSERT_TRUE(first);
+      EXPECT_EQ(first->outcome, Outcome::kPresent);
+      for (const int offset : {1, 2, 3}) EXPECT_TRUE(log->find(Offset{offset})) << offset;
+      EXPECT_NE(log->seek(Offset{1}).value_or(std::nullopt), Offset{0});
+      EXPECT_NE(log->last_record().value_or(std::nullopt), Offset{7});
+      EXPECT_TRUE(log->find_time(TimestampMs{0}));
+      int steps = 0;
+      LogCursor cursor(log, Offset{0}, Offset{INT64_MAX});
+      while (cursor.next() != LogCursor::Step::kEnd) ASSERT_LT(++steps, 10);
+    }
+  }
 }
 
 TEST_F(PartitionLogTest, ABadLastBatchJustWrittenBecomesDamageWhenNobodyGoesOnWriting) {
