@@ -30,13 +30,26 @@ std::string damage_line(const storage::Damage& damage) {
   return line.text("reason", damage.what).take() + "\n";
 }
 
+// Bytes behind the last batch of a segment that nobody writes to any more.
+std::string lost_tail_line(const storage::Segment& segment, const storage::SegmentTail& tail) {
+  storage::Damage damage;
+  damage.position = tail.end;
+  damage.end = Position{segment.opened_info().size_bytes};
+  damage.first = tail.next_offset;
+  damage.what = "expected a batch, found " + std::to_string(damage.end - damage.position) +
+                (tail.zero_tail ? " zeros up to the end" : " bytes that are no whole batch");
+  return damage_line(damage);
+}
+
 }  // namespace
 
 Result<std::string> damage_lines(const PartitionView& view, const storage::SegmentEntry& entry,
                                  const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto segment, view.log->segment(entry));
-  ASSIGN_OR_RETURN(const Position end, view.log->valid_end(entry));
+  ASSIGN_OR_RETURN(const storage::SegmentTail tail, view.log->tail(entry));
+  const Position end = tail.end;
   BatchScanner::Options options;
+  options.tail_may_be_torn = false;  // what is torn lies behind `end`
   options.segment_base_offset = entry.base_offset;
   BatchScanner scanner(segment->log(), Position{0}, end, options);
   std::optional<storage::Offset> expected = entry.base_offset;
@@ -58,7 +71,9 @@ Result<std::string> damage_lines(const PartitionView& view, const storage::Segme
         continue;
       }
       case BatchScanner::Step::kEnd:
-      case BatchScanner::Step::kTornTail: return lines;
+      case BatchScanner::Step::kTornTail:
+        if (tail.torn && !view.is_active(entry)) lines += lost_tail_line(*segment, tail);
+        return lines;
       case BatchScanner::Step::kIo: return storage::fail(scanner.error());
     }
   }

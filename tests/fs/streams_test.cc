@@ -493,6 +493,20 @@ TEST_F(StreamsTest, WhatASealedSegmentLostOffItsEndIsDamage) {
   }
 }
 
+TEST_F(StreamsTest, DamageIsListedWhereverItLies) {
+  LogBuilder builder(dir_);
+  builder.batch({"a"}).batch({"b"}).batch({"c"});
+  builder.flip_byte(builder.positions()[1] + 8, 0x7f);  // a length of 2 GB
+  builder.batch({"d"}).chop_bytes(3).roll().batch({"e"}).chop_bytes(3).build();
+  open_log(dir_);
+  const auto sealed = damage_lines(*one_->view, segment(0), {});
+  ASSERT_TRUE(sealed);
+  EXPECT_EQ(std::count(sealed->begin(), sealed->end(), '\n'), 2);
+  EXPECT_THAT(*sealed, HasSubstr("\"first_offset\":1,\"next_offset\":2"));
+  EXPECT_THAT(*sealed, HasSubstr("bytes that are no whole batch"));
+  EXPECT_EQ(damage_lines(*one_->view, segment(1), {}).value(), "");  // its end is being written
+}
+
 TEST_F(StreamsTest, WhatLiesBehindASealedSegmentsLastOffsetIsNoLoss) {
   LogBuilder builder(dir_);
   builder.batch({"a", "b"}).garbage_tail("garbage").roll().batch({"c"}).build();
