@@ -1,11 +1,30 @@
 #include <cstdio>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "mount/options.h"
 #include "mount/run.h"
 #include "mount/subcommand.h"
 
+namespace {
+
+// Whoever started us may have closed them: what we open must never pass for one of them.
+void open_standard_streams() {
+  int fd = 0;
+  do fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace offsetfs::mount;
+  open_standard_streams();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const auto* subcommand = find_subcommand(arguments))
     return subcommand->run({arguments.begin() + 1, arguments.end()});

@@ -516,6 +516,13 @@ class Recovery {
                       std::to_string(log_.log_end_offset.value) + ", before its start at " +
                       std::to_string(log_.log_start_offset.value) +
                       " (log-start-offset-checkpoint). Its last segments are missing");
+    if (log_.log_end_offset < options_.recovery_point)
+      return fail(Errc::kCorrupt,
+                  dir_.name_of("") + ": the log ends at offset " +
+                      std::to_string(log_.log_end_offset.value) + ", and was flushed up to " +
+                      std::to_string(options_.recovery_point.value) +
+                      " once (recovery-point-offset-checkpoint): a segment is lost, or its end. "
+                      "Offsets are never given twice, so nothing is appended here");
     log_.recovery_point = options_.clean ? log_.log_end_offset
                                          : std::min(options_.recovery_point, log_.log_end_offset);
     // A broker's cache ends where the log does; one that begins there has not written yet.

@@ -7,6 +7,7 @@
 #include "storage/batch_builder.h"
 #include "storage/check.h"
 #include "storage/partition_metadata.h"
+#include "storage/record_batch.h"
 #include "storage/segment_files.h"
 
 namespace offsetfs::storage {
@@ -152,6 +153,23 @@ Result<void> LogWriter::check(Bytes batch, BatchHeader& header) const {
                                      std::to_string(options_.config.segment_bytes));
   if (compute_batch_crc(header, batch) != header.crc)
     return fail(Errc::kInvalid, "a batch whose CRC does not match its bytes");
+  if (options_.config.cleanup_policy.compact && !options_.allow_missing_keys &&
+      !header.is_control())
+    return check_keys(batch);
+  return {};
+}
+
+// A record without a key would be taken at the first compaction.
+Result<void> LogWriter::check_keys(Bytes batch) const {
+  ASSIGN_OR_RETURN(const auto decoded, DecodedBatch::decode(batch));
+  RecordReader records = decoded->records();
+  Record record;
+  while (records.next(record) == RecordReader::Step::kRecord) {
+    if (!record.key)
+      return fail(Errc::kInvalid,
+                  "Compacted topic cannot accept message without key in topic partition " +
+                      topic_partition_.to_string() + ".");
+  }
   return {};
 }
 

@@ -56,6 +56,8 @@ class LogWriter {
     std::optional<Uuid> topic_id;             // for partition.metadata, where there is none
     std::function<TimestampMs()> now;         // null: the system's clock
     std::uint64_t jitter_seed = 0;            // for segment.jitter.ms
+    // A compacted log takes records without a key, as one that was not always compacted has them.
+    bool allow_missing_keys = false;
   };
   struct Appended {
     Offset base_offset{};
@@ -77,7 +79,8 @@ class LogWriter {
   // Without close() this is a crash.
   ~LogWriter();
 
-  // One whole batch of magic 2, changed in place (offset, epoch, append time). kInvalid: no such
+  // One whole batch of magic 2, changed in place (offset, epoch, append time). In a compacted log
+  // each record has a key (Options). kInvalid: no such
   // batch, or one that breaks its own header; kTooLarge: beyond max.message.bytes or segment.bytes;
   // kIo (ENOSPC, EIO): nothing was appended, and the next try may succeed; kReadOnly: what was
   // written half could not be cut away, or the flush that flush.messages asked for failed, or the
@@ -142,6 +145,7 @@ class LogWriter {
 
   Result<void> take_over(RecoveredLog recovered) REQUIRES(mutex_);
   Result<void> check(Bytes batch, BatchHeader& header) const;
+  Result<void> check_keys(Bytes batch) const;
   bool must_roll(const BatchHeader& header) const REQUIRES(mutex_);
   Result<void> roll_locked() REQUIRES(mutex_);
   Result<void> flush_locked() REQUIRES(mutex_);

@@ -94,6 +94,7 @@ OpenLog open_log(const std::string& log_dir, const TopicPartition& topic_partiti
   for (const auto& [name, value] : words)
     if (check_setting(name, value)) levels.command_line[name] = value;
   LogWriter::Options options;
+  options.allow_missing_keys = true;  // what a broker has is taken as it is
   options.config = resolve_config(levels).log;
   if (const auto time = word(words, "append_time", ""); !time.empty()) {
     options.config.log_append_time = true;

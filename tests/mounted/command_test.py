@@ -85,6 +85,48 @@ class CreateTest(CommandTest):
         self.assertIn(b"offsetfs create", offsetfs("--help").stdout)
 
 
+class AppendTest(CommandTest):
+    """offsetfs append: what it refuses, and that nothing was written then."""
+
+    def make(self, *settings):
+        logs = os.path.join(self.folder, "logs")
+        self.assertEqual(offsetfs("create", logs, "--topic", "orders", *settings).returncode, 0)
+        return logs, os.path.join(logs, "orders-0")
+
+    def append(self, log, lines, *arguments):
+        return subprocess.run([BINARY, "append", log, *arguments], input=lines, timeout=PATIENCE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+    def test_a_compacted_log_takes_no_record_without_a_key(self):
+        _, log = self.make("-o", "cleanup.policy=compact")
+        refused = self.append(log, b"lost at the first compaction\n")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn(b"Compacted topic cannot accept message without key", refused.stderr)
+        kept = self.append(log, b"k:v\n", "--key-separator", ":")
+        self.assertEqual((kept.returncode, kept.stdout), (0, b"orders-0: 1 record, offset 0\n"))
+
+    def test_offsets_are_not_given_twice_where_a_flushed_segment_was_lost(self):
+        _, log = self.make()
+        self.assertEqual(self.append(log, b"a\nb\nc\n").returncode, 0)
+        segment = os.path.join(log, "0" * 20 + ".log")
+        os.truncate(segment, 0)
+        refused = self.append(log, b"d\n")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn(b"flushed up to 3 once", refused.stderr)
+        self.assertEqual(os.path.getsize(segment), 0)
+
+    def test_closed_standard_streams_are_nobody_elses_files(self):
+        _, log = self.make()
+        ended = subprocess.run(["bash", "-c", '"$0" append "$1" <&- >&- 2>&-', BINARY, log],
+                               timeout=PATIENCE, check=False)
+        self.assertEqual(ended.returncode, 0)
+        mounted = subprocess.run(
+            ["bash", "-c", '"$0" "$1" "$2" <&- >&- 2>&-', BINARY, fixture("clean"), self.place],
+            timeout=PATIENCE, check=False)
+        self.assertEqual(mounted.returncode, 0)
+        self.assertTrue(is_mounted(self.place))
+
+
 class StartTest(CommandTest):
     def test_help_and_version(self):
         for flag in ("--help", "-h"):

@@ -99,6 +99,7 @@ std::map<std::string, std::string> state_of(const std::vector<Rec>& records) {
 LogWriter::Options compacted(std::int64_t index_bytes = 1200) {
   auto options = tests::writer_options(index_bytes);
   options.config.cleanup_policy = {.compact = true, .remove = false};
+  options.allow_missing_keys = true;
   options.config.delete_retention_ms = 1000;
   options.config.file_delete_delay_ms = 0;
   return options;

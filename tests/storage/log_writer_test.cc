@@ -388,7 +388,7 @@ TEST(LogDirWriterTest, TheCleanMarkComesBackOnlyWhereItIsTrueForEveryPartition) 
   const TempDir temp;
   temp.make_dir("orders-0");
   temp.make_dir("other-0");
-  temp.write("recovery-point-offset-checkpoint", "0\n1\nother 0 5\n");
+  temp.write("recovery-point-offset-checkpoint", "0\n1\nother 0 0\n");
   const auto once = [&](bool with_other) {
     const auto log_dir = LogDirWriter::open(posix(temp.path()), std::nullopt).value();
     for (const std::string topic : {"orders", "other"}) {
@@ -404,7 +404,7 @@ TEST(LogDirWriterTest, TheCleanMarkComesBackOnlyWhereItIsTrueForEveryPartition) 
     return log_dir->close().value();
   };
   EXPECT_FALSE(once(false));  // nobody knows how `other` was left
-  EXPECT_EQ(read_file(temp / "recovery-point-offset-checkpoint"), "0\n2\norders 0 1\nother 0 5\n");
+  EXPECT_EQ(read_file(temp / "recovery-point-offset-checkpoint"), "0\n2\norders 0 1\nother 0 0\n");
   EXPECT_TRUE(once(true));
   EXPECT_EQ(read_file(temp / ".kafka_cleanshutdown"), R"({"version":0,"brokerEpoch":-1})");
   EXPECT_TRUE(once(false));  // clean before, and so still
