@@ -458,7 +458,9 @@ Result<SegmentTail> PartitionLog::sealed_tail(const SegmentEntry& entry) const {
 
 Result<SegmentTail> PartitionLog::tail(const SegmentEntry& entry) const {
   const auto current = snapshot();
-  if (!current->live().empty() && entry == current->live().back()) {
+  // Not the whole entry: a reader may have it from when the broker had not made the indexes yet.
+  if (!current->live().empty() && entry.suffix == current->live().back().suffix &&
+      entry.base_offset == current->live().back().base_offset) {
     return look_at_active_tail(entry);
   }
   return sealed_tail(entry);

@@ -163,6 +163,19 @@ TEST_F(PartitionLogTest, ATornTailIsTheQuietEndOfALivingLog) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(PartitionLogTest, ALivingTailIsQuietForWhoKnewTheSegmentBeforeItsIndexWasMade) {
+  builder_.batch({"a"}).batch({"b"}).chop_bytes(5).build();
+  const std::string index = temp_ / "orders-3/00000000000000000000.index";
+  std::filesystem::remove(index);
+  const auto log = open();
+  const storage::SegmentEntry early = log->segments()->back();
+  std::ofstream(index).close();
+  ASSERT_TRUE(log->refresh());
+  ASSERT_NE(log->segments()->back(), early);
+  EXPECT_EQ(log->valid_end(early).value(), log->valid_end(log->segments()->back()).value());
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
 TEST_F(PartitionLogTest, ZerosBehindTheLastBatchAreItsQuietEnd) {
   builder_.batch({"a"}).zero_tail(3 << 20).build();
   const auto log = open();
