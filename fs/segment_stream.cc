@@ -153,10 +153,17 @@ bool SegmentStream::check_for_truncation(const StreamPiece& piece) {
   }
   const bool shorter = piece.end < known.reached;
   if (!shorter && !piece.living) return false;
-  if (!shorter) {
-    if (known.last_batches.empty()) return false;
+  if (known.last_batches.empty()) {
+    if (!shorter) return false;
+  } else {
+    // Another reader may have measured further since this one looked for the end.
+    StreamPiece whole = piece;
+    if (shorter) {
+      const auto info = piece.file->info();
+      if (info) whole.end = std::max(piece.end, Position{info->size_bytes});
+    }
     const Anchor& last = known.last_batches.back();
-    if (still_there(piece, last.position, last.size_bytes, last.crc)) return false;
+    if (still_there(whole, last.position, last.size_bytes, last.crc)) return false;
   }
   truncate(piece, known);
   return true;
@@ -230,9 +237,14 @@ void SegmentStream::drop_points() {
 
 Result<void> SegmentStream::read(const PieceNow& piece_now, std::uint32_t generation,
                                  std::int64_t position, std::size_t size, std::string& out) {
-  ASSIGN_OR_RETURN(const StreamPiece piece, piece_now());
+  ASSIGN_OR_RETURN(StreamPiece piece, piece_now());
   std::int64_t end = position + static_cast<std::int64_t>(size);
   if (!covers(piece, end)) RETURN_IF_ERROR(measure(piece_now));
+  {
+    // Others may have measured further since this one looked for the end.
+    MutexLock lock(mutex_);
+    if (known_.measured) piece.end = std::max(piece.end, known_.reached);
+  }
   const SinglePiece pieces(piece);
   const std::int64_t stale = stale_from(generation);
   if (position >= stale)

@@ -393,12 +393,13 @@ Offset PartitionLog::settled_offset(const FileInfo& log) const {
 
 Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry) const {
   ASSIGN_OR_RETURN(const auto segment, this->segment(entry));
-  ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
+  // Before the file is looked at: what others found in a longer one since is no truncation.
   std::shared_ptr<const ActiveTail> known;
   {
     const MutexLock lock(mutex_);
     known = active_tail_;
   }
+  ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
   const bool same_file = known && known->base_offset == entry.base_offset && known->ino == info.ino;
   // In a preallocated file an append changes neither the size nor, within a tick, the mtime.
   const Offset settled = settled_offset(info);
@@ -429,6 +430,10 @@ Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry)
   // After a truncation whatever was read of this segment may have been written anew.
   if (truncated) shared_.batches->forget(owner_, entry.base_offset, Offset{INT64_MAX});
   const MutexLock lock(mutex_);
+  if (!truncated && active_tail_ != known && active_tail_->base_offset == fresh->base_offset &&
+      active_tail_->ino == fresh->ino && active_tail_->tail.end > fresh->tail.end) {
+    return active_tail_->tail;  // somebody looked later
+  }
   active_tail_ = fresh;
   if (truncated) {
     active_times_.reset();

@@ -195,6 +195,19 @@ TEST_P(SeededSegmentStreamTest, AppendedBatchesAreMeasuredOn) {
   EXPECT_LE(resources_.scanned_bytes.load(), log.bytes.size());
 }
 
+TEST_P(SeededSegmentStreamTest, AnEndThatWasLookedForBeforeOthersMeasuredFurtherIsNoTruncation) {
+  living_ = true;
+  const RandomLog log = tests::make_random_log(random_, 200);
+  write(log.bytes);
+  auto stream = make_stream();
+  const std::string whole = all_lines(log);
+  measured(*stream);
+  end_ = log.entries[100 + random_() % 100].position;
+  EXPECT_EQ(measured(*stream), static_cast<std::int64_t>(whole.size()));
+  EXPECT_EQ(stream->known()->generation, 0U);
+  EXPECT_TRUE(read(*stream, 0, whole.size()) == whole);
+}
+
 TEST_P(SeededSegmentStreamTest, TruncatedLogIsStaleFromThereForThoseWhoHadItOpen) {
   living_ = true;
   RandomLog log = tests::make_random_log(random_, 200);
