@@ -4,6 +4,9 @@ import java.io.FileWriter;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -35,6 +39,14 @@ import org.apache.kafka.tools.DumpLogSegments;
  *   create TOPIC [KEY=VALUE ...]            one partition, one replica
  *   set TOPIC KEY=VALUE
  *   produce TOPIC COUNT BYTES [TIMESTAMP]   uncompressed values of BYTES bytes; prints the next offset
+ *   load TOPIC SECONDS COUNT RATE FIRST SLOTS FROM TO LEAD
+ *                                           at most COUNT records numbered from FIRST, whose bytes
+ *                                           load_reader.cc knows, RATE a second (0: as fast as they go);
+ *                                           waits while the least of the SLOTS FROM to TO - 1 is more
+ *                                           than LEAD behind; prints the next number and the ms waited
+ *   latencies TOPIC BYTES SECONDS RATE      produces one by one, a value of BYTES each, and fetches each
+ *                                           at the end as it comes; prints p50 and p99 of producing until
+ *                                           acknowledged, and until fetched as well, in us
  *   delete-records TOPIC OFFSET
  *   delete TOPIC
  *   consume TOPIC ISOLATION FILE            everything up to the end, a record a line (below)
@@ -64,6 +76,9 @@ public class Client {
     more.put("acks", "all");
     more.put("linger.ms", "5");
     more.put("enable.idempotence", "true");
+    // A broker that was killed may take its time to start beside other work.
+    more.put("delivery.timeout.ms", "300000");
+    more.put("max.block.ms", "300000");
     producer = new KafkaProducer<>(more, new ByteArraySerializer(), new ByteArraySerializer());
   }
 
@@ -85,6 +100,8 @@ public class Client {
       case "create": return create(words);
       case "set": return set(words[1], words[2]);
       case "produce": return produce(words);
+      case "load": return load(words);
+      case "latencies": return latencies(words);
       case "delete-records": return deleteRecords(words[1], Long.parseLong(words[2]));
       case "delete":
         admin.deleteTopics(List.of(words[1])).all().get();
@@ -128,6 +145,91 @@ public class Client {
     long last = -1;
     for (var future : sent) last = future.get().offset();
     return Long.toString(last + 1);
+  }
+
+  private static final int TIME = 3;  // the slot with the time of record 0
+
+  private static byte[] numbered(long number) {
+    byte[] value = new byte[100];
+    long rest = number;
+    for (int i = 19; i >= 0; --i, rest /= 10) value[i] = (byte) ('0' + rest % 10);
+    for (int i = 20; i < value.length; ++i) value[i] = (byte) ('a' + (number + i) % 26);
+    return value;
+  }
+
+  private String load(String[] words) throws Exception {
+    long seconds = Long.parseLong(words[2]), count = Long.parseLong(words[3]);
+    long rate = Long.parseLong(words[4]), first = Long.parseLong(words[5]);
+    int from = Integer.parseInt(words[7]), to = Integer.parseInt(words[8]);
+    long lead = Long.parseLong(words[9]);
+    long next = first, waited = 0, began = System.nanoTime();
+    long last = -1, moved = began;
+    var failure = new AtomicReference<Exception>();
+    try (var file = FileChannel.open(Path.of(words[6]))) {
+      var slots = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size()).order(ByteOrder.LITTLE_ENDIAN);
+      while (next - first < count && System.nanoTime() - began < seconds * 1_000_000_000L
+          && failure.get() == null) {
+        producer.send(new ProducerRecord<>(words[1], 0, slots.getLong(8 * TIME) + next / 1000, null, numbered(next)),
+            (sent, error) -> { if (error != null) failure.compareAndSet(null, error); });
+        if (++next % 1000 != 0) continue;
+        for (;;) {
+          long least = Long.MAX_VALUE;
+          for (int i = from; i < to; ++i) least = Math.min(least, slots.getLong(8 * i));
+          if (next - least <= lead) {
+            moved = System.nanoTime();
+            break;
+          }
+          if (least > last) {
+            last = least;
+            moved = System.nanoTime();
+          }
+          if (System.nanoTime() - moved > 60_000_000_000L)
+            throw new IllegalStateException("a follower stands still at " + least);
+          Thread.sleep(1);
+          ++waited;
+        }
+        if (rate > 0) {
+          long early = began + (next - first) * 1_000_000_000L / rate - System.nanoTime();
+          if (early > 0) Thread.sleep(early / 1_000_000, (int) (early % 1_000_000));
+        }
+      }
+    }
+    producer.flush();
+    if (failure.get() != null) throw failure.get();
+    return next + " " + waited;
+  }
+
+  private String latencies(String[] words) throws Exception {
+    var partition = new TopicPartition(words[1], 0);
+    byte[] value = new byte[Integer.parseInt(words[2])];
+    long end = System.nanoTime() + Long.parseLong(words[3]) * 1_000_000_000L;
+    long gap = 1_000_000_000L / Long.parseLong(words[4]);
+    List<Long> produced = new ArrayList<>(), fetched = new ArrayList<>();
+    Properties config = new Properties();
+    config.put("bootstrap.servers", bootstrap);
+    config.put("acks", "all");
+    config.put("linger.ms", "0");
+    try (var consumer = consumer("read_uncommitted");
+        var one = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
+      consumer.assign(List.of(partition));
+      consumer.seekToEnd(List.of(partition));
+      consumer.position(partition);
+      for (long due = System.nanoTime(); due < end; due += gap) {
+        while (System.nanoTime() < due) Thread.sleep(0, 100_000);
+        long began = System.nanoTime();
+        var sent = one.send(new ProducerRecord<>(words[1], 0, null, null, value));
+        sent.get();
+        produced.add(System.nanoTime() - began);
+        while (consumer.poll(Duration.ofSeconds(1)).isEmpty()) {}
+        fetched.add(System.nanoTime() - began);
+      }
+    }
+    return at(produced, 0.5) + " " + at(produced, 0.99) + " " + at(fetched, 0.5) + " " + at(fetched, 0.99);
+  }
+
+  private static long at(List<Long> times, double part) {
+    times.sort(null);
+    return times.get((int) ((times.size() - 1) * part)) / 1000;
   }
 
   private KafkaConsumer<byte[], byte[]> consumer(String isolation) {
