@@ -9,8 +9,9 @@ storage::Result<storage::Bytes> SegmentStreamFile::read(std::uint64_t position, 
   buffer.clear();
   const auto from = static_cast<std::int64_t>(std::min<std::uint64_t>(position, INT64_MAX / 2));
   RETURN_IF_ERROR(stream_->read(piece_now_, state_.generation, from, size, buffer));
-  // Through the kernel's cache a short read would become zeros, or the end of the file.
-  if (buffer.size() < size && !flags_.direct_io && promised_bytes())
+  // What was truncated away must not pass for the end of the file.
+  const auto promised = buffer.size() < size ? promised_bytes() : std::nullopt;
+  if (promised && from + static_cast<std::int64_t>(buffer.size()) < *promised)
     return storage::fail(storage::Errc::kOutOfRange,
                          "the segment was truncated or replaced under an open stream");
   return storage::Bytes(buffer);

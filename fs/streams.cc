@@ -208,8 +208,10 @@ Result<std::unique_ptr<StreamFile>> Streams::open_segment(const Node& node, cons
   const StreamRegistry::Before before = parts_->registry.opened(node, state, !found.living);
   parts_->registry.trim();
   // Whoever had the node open when it was something else shares no cache with those who come now.
+  // And what grows is read past the cache: of a page that was read at the end the kernel would show
+  // the zeros behind it as soon as anybody tells it of a new size.
   OpenFlags flags;
-  flags.direct_io = state.damaged || before == StreamRegistry::Before::kOther;
+  flags.direct_io = state.damaged || found.living || before == StreamRegistry::Before::kOther;
   flags.keep_cache = !flags.direct_io && before == StreamRegistry::Before::kSame;
   return std::make_unique<SegmentStreamFile>(
       stream, std::move(piece_now), [whole] { return whole->is_replaced(); }, state, flags);

@@ -13,8 +13,8 @@
 #include "fs/fuse_caches.h"
 #include "fs/fuse_ops.h"
 #include "mount/fuse_access.h"
+#include "mount/init_flags.h"
 #include "mount/libfuse_log.h"
-#include "mount/parallel_lookups.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -130,7 +130,7 @@ Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
   }
   if (!is_mounted) return mount_failure(request.mount_point, said);
   log_libfuse_messages();
-  allow_parallel_lookups(mounted->session_);
+  complete_init_flags(mounted->session_);
   file_system.take_back_from(fs::make_fuse_caches(mounted->session_));
   return mounted;
 }

@@ -1,4 +1,4 @@
-#include "mount/parallel_lookups.h"
+#include "mount/init_flags.h"
 
 #include <atomic>
 #include <cstddef>
@@ -13,8 +13,14 @@
 namespace offsetfs::mount {
 namespace {
 
-// The number of the INIT request that waits for its reply, if its sender can do it; else 0.
+// Bit 36 of the flags, of which the second word holds those from 32 on. Newer than some headers.
+constexpr std::uint32_t kDirectIoAllowMmap = 1U << (36 - 32);
+
+// The INIT request that waits for its reply (0: none), and what of our flags its sender has. It is
+// answered by the thread that received it.
 std::atomic<std::uint64_t> init_request{0};
+std::atomic<std::uint32_t> offered{0};
+std::atomic<std::uint32_t> offered2{0};
 
 template <class Message>
 bool take(const char*& at, const char* end, Message& message) {
@@ -30,11 +36,19 @@ ssize_t receive(int fd, void* buffer, std::size_t size, void*) {
   const char* const end = at + (got > 0 ? got : 0);
   fuse_in_header header{};
   fuse_init_in init{};
-  if (take(at, end, header) && header.opcode == FUSE_INIT && take(at, end, init) &&
-      (init.flags & FUSE_PARALLEL_DIROPS) != 0) {
+  if (take(at, end, header) && header.opcode == FUSE_INIT && take(at, end, init)) {
+    offered = init.flags & FUSE_PARALLEL_DIROPS;
+    offered2 = (init.flags & FUSE_INIT_EXT) != 0 ? init.flags2 & kDirectIoAllowMmap : 0;
     init_request = header.unique;
   }
   return got;
+}
+
+void add_flags(char* word, std::uint32_t more) {
+  std::uint32_t flags = 0;
+  std::memcpy(&flags, word, sizeof(flags));
+  flags |= more;
+  std::memcpy(word, &flags, sizeof(flags));
 }
 
 // libfuse gives the header and what follows it as two pieces.
@@ -42,16 +56,14 @@ void complete(const iovec* pieces, int count, std::uint64_t request) {
   if (count != 2 || pieces[0].iov_len != sizeof(fuse_out_header)) return;
   fuse_out_header header{};
   std::memcpy(&header, pieces[0].iov_base, sizeof(header));
-  constexpr std::size_t kFlags = offsetof(fuse_init_out, flags);
-  std::uint32_t flags = 0;
-  if (header.unique != request || header.error != 0 || pieces[1].iov_len < kFlags + sizeof(flags)) {
-    return;
-  }
-  char* const at = static_cast<char*>(pieces[1].iov_base) + kFlags;
-  std::memcpy(&flags, at, sizeof(flags));
-  flags |= FUSE_PARALLEL_DIROPS;
-  std::memcpy(at, &flags, sizeof(flags));
+  if (header.unique != request) return;
   init_request = 0;
+  constexpr std::size_t kWords = offsetof(fuse_init_out, flags2) + sizeof(std::uint32_t);
+  if (header.error != 0 || pieces[1].iov_len < kWords) return;
+  char* const reply = static_cast<char*>(pieces[1].iov_base);
+  add_flags(reply + offsetof(fuse_init_out, flags),
+            offered | (offered2 != 0 ? static_cast<std::uint32_t>(FUSE_INIT_EXT) : 0U));
+  add_flags(reply + offsetof(fuse_init_out, flags2), offered2);
 }
 
 ssize_t send(int fd, iovec* pieces, int count, void*) {
@@ -61,7 +73,7 @@ ssize_t send(int fd, iovec* pieces, int count, void*) {
 
 }  // namespace
 
-void allow_parallel_lookups(fuse_session* session) {
+void complete_init_flags(fuse_session* session) {
   fuse_custom_io io{};
   io.writev = send;
   io.read = receive;
