@@ -11,10 +11,11 @@ namespace {
 using storage::Bytes;
 using storage::Result;
 
-// The kernel names threads, and any thread of a process may close.
+// The kernel names threads, and any thread of a process may close. It names nobody (0) outside our
+// namespace of processes: who that is can't be told apart.
 bool are_one_process(pid_t a, pid_t b) {
-  if (a == b) return true;
   if (a <= 0 || b <= 0) return false;
+  if (a == b) return true;
   const auto thread = "/proc/" + std::to_string(a) + "/task/" + std::to_string(b);
   return ::access(thread.c_str(), F_OK) == 0;
 }

@@ -112,6 +112,16 @@ TEST_F(AppendFileTest, AnotherThreadOfTheWriterMayClose) {
   EXPECT_EQ(values(), "half\n");
 }
 
+TEST_F(AppendFileTest, ProcessesOfAnotherNamespaceAreNotTakenForOne) {
+  open();
+  auto file = open_append();
+  ASSERT_TRUE(file->write("half", 0));
+  ASSERT_TRUE(file->flush(0));
+  EXPECT_EQ(values(), "");
+  file.reset();
+  EXPECT_EQ(values(), "half\n");
+}
+
 TEST_F(AppendFileTest, TheLastCloseEndsTheLineWhoeverItIs) {
   open();
   auto file = open_append();
