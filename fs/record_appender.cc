@@ -102,8 +102,12 @@ Result<void> RecordAppender::take_failure() {
 Result<std::size_t> RecordAppender::write(Bytes bytes) {
   const MutexLock lock(mutex_);
   RETURN_IF_ERROR(take_failure());
-  if (skipping_ && bytes.find('\n') == Bytes::npos)
-    return refuse(lines_ + 1, EMSGSIZE, "the rest of a line that was too long");
+  if (skipping_) {
+    // With its end, too: whoever is told of success must find in the log what he wrote.
+    skipping_ = bytes.find('\n') == Bytes::npos;
+    const std::int64_t line = skipping_ ? lines_ + 1 : ++lines_;
+    return refuse(line, EMSGSIZE, "the rest of a line that was too long");
+  }
   Progress progress;
   return take_lines(bytes, progress);
 }
@@ -113,23 +117,20 @@ Result<std::size_t> RecordAppender::take_lines(Bytes bytes, Progress& progress) 
     const Bytes rest = bytes.substr(progress.taken);
     const auto newline = rest.find('\n');
     if (newline == Bytes::npos) return keep(rest, progress);
-    const bool is_carried = progress.taken == 0 && (skipping_ || !unfinished_.empty());
-    if (is_carried) progress.carried = newline + 1;
-    std::optional<NewRecord> record;
-    if (skipping_) {
-      skipping_ = false;
-    } else {
-      if (is_carried) unfinished_.append(rest.substr(0, newline));
-      const std::string carried = std::exchange(unfinished_, {});  // what `record` views
-      auto parsed =
-          parse(is_carried ? Bytes(carried) : rest.substr(0, newline), lines_ + progress.lines + 1);
-      if (!parsed && progress.taken > 0) return short_write(progress);
-      if (!parsed) return end_write(progress, std::move(parsed.error()));
-      if (*parsed) {
-        if (auto added = add(**parsed, progress, newline + 1); !added)
-          return end_write(progress, std::move(added.error()));
-        continue;
-      }
+    const bool is_carried = progress.taken == 0 && !unfinished_.empty();
+    if (is_carried) {
+      progress.carried = newline + 1;
+      unfinished_.append(rest.substr(0, newline));
+    }
+    const std::string carried = std::exchange(unfinished_, {});  // what `parsed` views
+    auto parsed =
+        parse(is_carried ? Bytes(carried) : rest.substr(0, newline), lines_ + progress.lines + 1);
+    if (!parsed && progress.taken > 0) return short_write(progress);
+    if (!parsed) return end_write(progress, std::move(parsed.error()));
+    if (*parsed) {
+      if (auto added = add(**parsed, progress, newline + 1); !added)
+        return end_write(progress, std::move(added.error()));
+      continue;
     }
     progress.taken += newline + 1;
     ++progress.lines;
@@ -189,6 +190,7 @@ Result<void> RecordAppender::push_out() {
 // that was begun earlier must not come again: it would be a line of its own.
 Result<std::size_t> RecordAppender::end_write(const Progress& progress, Error error) {
   if (progress.in_log > 0) {
+    if (options_.is_durable) RETURN_IF_ERROR(log_->sync());
     lines_ += progress.lines_in_log;
     return progress.in_log;
   }

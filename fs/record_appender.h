@@ -26,7 +26,8 @@ namespace offsetfs::fs {
 //
 // Errors are those of a write(2), errno and all:
 //   EINVAL    a line that makes no record; the message says which one, and where in it
-//   EMSGSIZE  a line longer than most_line_bytes, a record larger than the log takes
+//   EMSGSIZE  a line longer than most_line_bytes, a record larger than the log takes. Each piece of
+//             a line that is too long is refused, the last with all that comes in its write
 //   else      what appending said: ENOSPC, EIO
 // Of a write that fails nothing is in the log. Where lines before the bad one are, the write is
 // short instead and ends behind them, and the next one, which begins with the bad line, fails. What
@@ -97,7 +98,7 @@ class RecordAppender : public std::enable_shared_from_this<RecordAppender> {
 
   mutable storage::Mutex mutex_;
   std::string unfinished_ GUARDED_BY(mutex_);
-  // The line that stands there was too long: up to its end all is refused.
+  // The line that stands there was too long: the writes up to the one with its end are refused.
   bool skipping_ GUARDED_BY(mutex_) = false;
   std::int64_t lines_ GUARDED_BY(mutex_) = 0;  // ended ones
   storage::BatchBuilder batch_ GUARDED_BY(mutex_);

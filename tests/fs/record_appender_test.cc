@@ -219,7 +219,9 @@ TEST_F(RecordAppenderTest, ALineThatIsTooLongIsRefusedToItsEndHoweverItComes) {
     EXPECT_EQ(refused.error().sys_errno, EMSGSIZE);
     EXPECT_FALSE(appender->has_unfinished_line());
   }
-  expect_taken(appender->write("its end\nnext\n"), 13);
+  expect_refused(appender->write("its end\nnext\n"), EMSGSIZE,
+                 "append, line 2: the rest of a line that was too long");
+  expect_taken(appender->write("next\n"), 5);
   EXPECT_EQ(shown(), "ok\nnext\n");
   expect_refused(appender->write(std::string(101, 'y') + "\n"), EMSGSIZE,
                  "append, line 4: 101 bytes, more than the 100 that a line may have");
@@ -282,6 +284,21 @@ TEST_F(RecordAppenderTest, ADurableWriteNeedsNoSync) {
   dir_->cut_power();
   open();
   EXPECT_EQ(shown(), "one\ntwo\n");
+}
+
+TEST_F(RecordAppenderTest, ADurableWriteThatEndsShortIsDurableAsFarAsItWent) {
+  RecordAppender::Options options;
+  options.is_durable = true;
+  // A line that may be so long, but makes a batch that may not.
+  const std::string large(990, 'x');
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    dir_ = std::make_shared<CrashingDir>(seed);
+    open(/*max_message_bytes=*/1000);
+    expect_taken(writer(options)->write("one\ntwo\n" + large + "\n"), 8);
+    dir_->cut_power();
+    open();
+    EXPECT_EQ(shown(), "one\ntwo\n") << seed;
+  }
 }
 
 TEST_F(RecordAppenderTest, ASyncThatFailedOnceIsNeverASuccessAgain) {
