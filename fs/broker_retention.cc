@@ -58,7 +58,7 @@ void add_report(const RetentionReport& report, Summary& summary) {
 std::vector<Summary> summarize(const Partitions& partitions, RetentionFiles& retention,
                                TimestampMs now) {
   std::vector<Summary> summaries;
-  for (const auto& partition : *partitions.all()) {
+  for (const auto all = partitions.all(); const auto& partition : *all) {
     Summary summary;
     summary.name = partition.name;
     summary.topic = partition.topic_partition.topic;

@@ -90,14 +90,16 @@ std::optional<LogSource::Partition> Partitions::find(std::string_view topic,
 
 std::vector<std::string> Partitions::topics() const {
   std::set<std::string> topics;
-  for (const LogSource::Partition& partition : *source_->partitions())
+  for (const auto partitions = source_->partitions();
+       const LogSource::Partition& partition : *partitions)
     if (partition.state == DirState::kLive) topics.insert(partition.topic_partition.topic);
   return {topics.begin(), topics.end()};
 }
 
 std::vector<std::int32_t> Partitions::partitions_of(std::string_view topic) const {
   std::set<std::int32_t> numbers;
-  for (const LogSource::Partition& partition : *source_->partitions()) {
+  for (const auto partitions = source_->partitions();
+       const LogSource::Partition& partition : *partitions) {
     if (partition.state == DirState::kLive && partition.topic_partition.topic == topic)
       numbers.insert(partition.topic_partition.partition);
   }

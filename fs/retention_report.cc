@@ -234,7 +234,7 @@ storage::Result<RetentionReport> make_retention_report(const storage::PartitionL
                                                               : RetentionRow::State::kKept;
     row.verdict = std::move(verdicts[i]);
   }
-  for (const auto& entry : *log.set_aside())
+  for (const auto set_aside = log.set_aside(); const auto& entry : *set_aside)
     if (entry.suffix == storage::SegmentSuffix::kDeleted && entry.has(SegmentFile::kLog))
       report.deleting.push_back(
           reader.read_deleting(entry, report.config.log.file_delete_delay_ms));

@@ -30,7 +30,7 @@ tl::unexpected<storage::Error> interrupted() {
 
 Result<std::string> transaction_table(const PartitionView& view, const std::stop_token& stop) {
   std::string table = "producer_id\tfirst_offset\tlast_offset\tlast_stable_offset\tstate\n";
-  for (const SegmentEntry& entry : *view.log->segments()) {
+  for (const auto segments = view.log->segments(); const SegmentEntry& entry : *segments) {
     if (!is_wanted(stop)) return interrupted();
     RETURN_IF_ERROR(for_each_aborted(view, entry, [&](const storage::AbortedTransaction& aborted) {
       add_row(table,

@@ -56,7 +56,7 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
     }
     case NodeKind::kRoot:
       add_fixed(items, dir);
-      for (const auto& partition : *partitions_.all()) {
+      for (const auto partitions = partitions_.all(); const auto& partition : *partitions) {
         Node node;
         node.kind = NodeKind::kPartition;
         node.partition = partition.id;

@@ -118,7 +118,7 @@ Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
     ASSIGN_OR_RETURN(Directory directory, logs->take_directory(*dir, single));
     logs->directories_.push_back(std::move(directory));
   }
-  for (const auto& partition : *source.partitions()) {
+  for (const auto partitions = source.partitions(); const auto& partition : *partitions) {
     if (single && !is_written(source, partition))
       return storage::fail(Errc::kInvalid,
                            source.dirs().front()->path() +

@@ -42,9 +42,9 @@ const std::vector<Rung>& ladder() {
         "leader_epochs", "partition_metadata", "producer_snapshot", "java_properties",
         "meta_properties", "offset_checkpoint"}},
       {"segment",
-       {"segment_files", "batch_place", "checked_batches", "batch_cache", "segment", "segment_tail", "segment_times",
-        "segment_search", "segment_damage", "segment_list", "open_segments", "log_window",
-        "active_segment"}},
+       {"segment_files", "batch_place", "checked_batches", "batch_cache", "segment", "segment_tail",
+        "segment_times", "segment_search", "segment_damage", "segment_list", "open_segments",
+        "log_window", "active_segment"}},
       {"partition log",
        {"partition_dir", "log_dir_files", "partition_log", "partition_lookup", "partition_snapshot",
         "partition_times", "log_cursor"}},
@@ -163,6 +163,18 @@ TEST(Layering, OnlyWhatWritesLogsCanChangeASource) {
         EXPECT_TRUE(!writing.contains(include.file) ||
                     may_write.contains(room + "/" + path.stem().string()))
             << path << " includes " << include.file << ".h";
+}
+
+// `for (x : *log.segments())`: the pointer that holds the segments is gone before the first turn.
+TEST(Lifetimes, NoLoopRunsOverWhatATemporaryPointerHolds) {
+  const std::regex dangling(R"(for \([^;()]* : \*[^;=]*\(\)\))");
+  for (const std::string room :
+       {"storage", "fs", "mount", "tests/storage", "tests/fs", "tests/fixtures", "tests/support"})
+    for (const auto& path : sources(room)) {
+      std::smatch loop;
+      const std::string text = read(path);
+      EXPECT_FALSE(std::regex_search(text, loop, dangling)) << path << " has " << loop.str();
+    }
 }
 
 TEST(Layering, AMountComesToWriteInOnePlaceAndTheCommandInAnother) {

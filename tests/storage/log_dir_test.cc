@@ -26,7 +26,8 @@ using testing::IsEmpty;
 
 std::vector<std::string> names(const LogDir& source) {
   std::vector<std::string> all;
-  for (const auto& partition : *source.partitions()) all.push_back(partition.name);
+  for (const auto partitions = source.partitions(); const auto& partition : *partitions)
+    all.push_back(partition.name);
   return all;
 }
 

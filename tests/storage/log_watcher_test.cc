@@ -78,7 +78,7 @@ class LogWatcherTest : public testing::TestWithParam<LogWatcher::How> {
   }
 
   std::uint32_t id_of(const LogDir& source, const std::string& name) {
-    for (const auto& partition : *source.partitions())
+    for (const auto partitions = source.partitions(); const auto& partition : *partitions)
       if (partition.name == name) return partition.id;
     throw std::runtime_error(name + ": no such partition");
   }

@@ -95,7 +95,7 @@ TEST(OpenFilesTest, TwoHundredDescriptorsDoForThreeHundredPartitions) {
     options.descriptors = 200;
     const auto source = open_source({temp.path()}, options);
     std::vector<std::shared_ptr<const storage::PartitionLog>> logs;  // all in use at once
-    for (const auto& partition : *source->partitions()) {
+    for (const auto partitions = source->partitions(); const auto& partition : *partitions) {
       logs.push_back(source->open(partition.id).value());
       for (const std::int64_t offset : {1, 0}) {
         const auto found = logs.back()->find(Offset{offset});

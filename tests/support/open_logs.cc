@@ -16,7 +16,7 @@ std::shared_ptr<const storage::LogDir> open_source(const std::vector<std::string
 
 std::shared_ptr<const storage::PartitionLog> open_log(const storage::LogDir& source,
                                                       const std::string& name) {
-  for (const auto& partition : *source.partitions()) {
+  for (const auto partitions = source.partitions(); const auto& partition : *partitions) {
     if (partition.name != name) continue;
     auto log = source.open(partition.id);
     if (!log) throw std::runtime_error(log.error().what);
