@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <utility>
 
 #include "storage/partition_snapshot.h"
@@ -29,6 +30,10 @@ std::int64_t realtime_ns() {
 
 bool same_directory_state(const FileInfo& a, const FileInfo& b) {
   return a.dev == b.dev && a.ino == b.ino && a.mtime_ns == b.mtime_ns;
+}
+
+std::pair<Offset, SegmentSuffix> name_order(const SegmentEntry& entry) {
+  return {entry.base_offset, entry.suffix};
 }
 
 std::string with_slash(std::string below) {
@@ -285,6 +290,13 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
       if (was.next > was.entry.base_offset) losses_.fetch_add(1, std::memory_order_release);
     }
   }
+  // What is gone must not be held open: its space on the disk would not come free.
+  std::vector<SegmentEntry> gone;
+  if (old)
+    std::ranges::set_difference(old->list.set_aside, fresh->list.set_aside,
+                                std::back_inserter(gone), {}, name_order, name_order);
+  for (const SegmentEntry& was : gone)
+    shared_.open_segments->forget({owner_, was.base_offset, was.suffix});
   for (const Replaced& was : stale) {
     shared_.open_segments->forget({owner_, was.entry.base_offset, was.entry.suffix});
     if (was.next > was.entry.base_offset) {

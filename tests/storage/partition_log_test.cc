@@ -719,6 +719,23 @@ TEST_F(LargeTimesTest, ALookupReadsTheBatchesBetweenTwoIndexEntriesAtMost) {
 }
 
 // The high watermark may lie in the midst of a batch, or of a segment, or before all records.
+// A file that is held open keeps its space on a disk that the broker wants to clear.
+TEST_F(PartitionLogTest, WhatTheBrokerDeletesIsNotHeldOpen) {
+  builder_.batch({"a"}).roll().batch({"b"}).build();
+  const std::string name = temp_ / "orders-3/00000000000000000000.log";
+  const auto log = open();
+  std::weak_ptr<const storage::Segment> live = log->segment(log->segments()->front()).value();
+  EXPECT_FALSE(live.expired());
+  std::filesystem::rename(name, name + ".deleted");
+  log->refresh();
+  EXPECT_TRUE(live.expired());
+  std::weak_ptr<const storage::Segment> doomed = log->segment(log->set_aside()->front()).value();
+  EXPECT_FALSE(doomed.expired());
+  std::filesystem::remove(name + ".deleted");
+  log->refresh();
+  EXPECT_TRUE(doomed.expired());
+}
+
 TEST_F(PartitionLogTest, ALogThatEndsAtTheHighWatermarkHidesWhatLiesAbove) {
   builder_.batch({"0", "1"}).batch({"2", "3", "4"}).roll().batch({"5"}).batch({"6"}).build();
   for (std::int64_t high_watermark = 0; high_watermark <= 7; ++high_watermark) {
