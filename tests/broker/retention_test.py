@@ -102,12 +102,15 @@ class RetentionForetold(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
+        ended = 0
         if cls.mounted:
             cls.mounted.terminate()
-            cls.mounted.wait(60)
+            ended = cls.mounted.wait(60)
         cls.client.close()
         cls.broker.stop()
         shutil.rmtree(cls.root, ignore_errors=True)
+        if ended != 0:
+            raise RuntimeError(f"offsetfs ended with {ended}")
 
     def mount(self):
         cls = type(self)
@@ -129,8 +132,13 @@ class RetentionForetold(unittest.TestCase):
             time.sleep(0.05)
         self.mount()
         retention = os.path.join(self.mount_point, topic + "-0", "retention")
-        while not os.path.isdir(retention):
-            self.assertLess(time.monotonic(), deadline)
+        while True:
+            self.assertIsNone(type(self).mounted.poll(), "offsetfs ended")
+            try:
+                os.stat(retention)
+                break
+            except OSError as error:
+                self.assertLess(time.monotonic(), deadline, error)
             time.sleep(0.05)
         watch, foretold = Watch(directory), Foretold(retention)
 
@@ -155,6 +163,7 @@ class RetentionForetold(unittest.TestCase):
         reasons = self.broker.deletion_reasons(topic + "-0")
         late, by_growth = [], 0
         for base, (_, renamed) in sorted(watch.renamed.items()):
+            self.assertIn(base, foretold.said, foretold.errors[-3:])
             said = foretold.said[base]
             with self.subTest(topic=topic, base_offset=base):
                 self.assertEqual(reasons.get(base), rule, "the broker's own word")
