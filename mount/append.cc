@@ -14,6 +14,7 @@
 #include "mount/option_list.h"
 #include "mount/run.h"
 #include "mount/sources.h"
+#include "mount/stop_signals.h"
 #include "storage/log_dir.h"
 
 namespace offsetfs::mount {
@@ -62,7 +63,7 @@ volatile std::sig_atomic_t stopped_by = 0;
 void stop_at_signals() {
   struct sigaction action {};
   action.sa_handler = [](int signal) { stopped_by = signal; };  // no SA_RESTART: read() comes back
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : stop_signals()) ::sigaction(signal, &action, nullptr);
 }
 
 // What was appended.
@@ -117,7 +118,8 @@ Result<void> append_all(fs::RecordAppender& writer) {
       bytes.remove_prefix(taken);
     }
   }
-  return writer.finish_line();
+  // A line that a signal cut off is no record.
+  return stopped_by != 0 ? writer.flush() : writer.finish_line();
 }
 
 Result<Tally> append(const AppendRequest& request, std::string& name) {

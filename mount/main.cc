@@ -8,6 +8,7 @@
 
 #include "mount/options.h"
 #include "mount/run.h"
+#include "mount/stop_signals.h"
 #include "mount/subcommand.h"
 
 namespace {
@@ -25,6 +26,7 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
   using namespace offsetfs::mount;
   open_standard_streams();
+  let_writes_fail();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const auto* subcommand = find_subcommand(arguments))
     return subcommand->run({arguments.begin() + 1, arguments.end()});

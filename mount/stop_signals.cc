@@ -19,11 +19,19 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
+void let_writes_fail() {
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+}
+
+std::vector<int> stop_signals() {
+  std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP};
+  std::erase_if(signals, is_ignored);
+  return signals;
+}
+
 StopSignals::StopSignals() {
-  std::signal(SIGPIPE, SIG_IGN);
   sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (!is_ignored(signal)) sigaddset(&signals_, signal);
+  for (const int signal : stop_signals()) sigaddset(&signals_, signal);
   CHECK(::pthread_sigmask(SIG_BLOCK, &signals_, nullptr) == 0);
   arrived_.reset(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
   unwatched_.reset(::eventfd(0, EFD_CLOEXEC));

@@ -3,15 +3,23 @@
 #include <csignal>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "storage/unique_fd.h"
 
 namespace offsetfs::mount {
 
-// SIGINT, SIGTERM and SIGHUP as an event, seen by one thread of their own. The constructor blocks
-// them for the calling thread and for all that it starts from then on: make it first. A signal that
-// was ignored when the program started (a script's `&`, nohup) stays ignored. SIGPIPE is ignored: a
-// log line into a closed pipe is no reason to leave a dead mount.
+// SIGPIPE and SIGXFSZ end nobody any more: the write that met a closed pipe, or the limit of a
+// file's size, fails with EPIPE or EFBIG, and whoever wrote says so and closes what is open. For
+// the whole process; main() begins with it.
+void let_writes_fail();
+
+// SIGINT, SIGTERM and SIGHUP, but for those that were ignored when the program started (a script's
+// `&`, nohup): these stay ignored.
+std::vector<int> stop_signals();
+
+// The stop_signals() as an event, seen by one thread of their own. The constructor blocks
+// them for the calling thread and for all that it starts from then on: make it first.
 class StopSignals {
  public:
   StopSignals();

@@ -55,13 +55,15 @@ TEST(StopSignals, WhatWasIgnoredAtTheStartStaysIgnored) {
             SIGTERM);
 }
 
-TEST(StopSignals, AClosedPipeEndsNothing) {
-  EXPECT_EQ(exit_code_of([] {
-              const StopSignals signals;
-              ::kill(::getpid(), SIGPIPE);
-              return 0;
-            }),
-            0);
+TEST(LetWritesFail, AClosedPipeAndAFileThatMayNotGrowEndNothing) {
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    EXPECT_EQ(exit_code_of([&] {
+                std::signal(signal, SIG_DFL);
+                let_writes_fail();
+                ::kill(::getpid(), signal);
+                return 0;
+              }),
+              0);
 }
 
 TEST(StopSignals, UnwatchingWithoutASignalReturns) {

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import tempfile
@@ -587,6 +588,56 @@ class CommandTest(AppendTest):
         self.assertEqual(process.returncode, 2)
         self.assertIn(b"in the log: 1 record, offset 0", said)
         self.assertIn(".kafka_cleanshutdown", os.listdir(os.path.dirname(partition)))
+
+    def start(self, partition, first, wrapper=(), **more):
+        """The command, with `first` read and its records in the log."""
+        process = subprocess.Popen([*wrapper, BINARY, "append", partition], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        process.stdin.write(first)
+        process.stdin.flush()
+        log = f"{partition}/00000000000000000000.log"
+        wait_until(lambda: os.path.getsize(log) > 0, "the first record")
+        return process
+
+    def test_a_line_that_an_interrupt_cut_off_is_no_record(self):
+        partition = self.create()
+        process = self.start(partition, b"one\ntw")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2)
+        self.assertIn(b"in the log: 1 record, offset 0", said)
+        self.assertEqual(self.mount(partition).text("records.values"), "one\n")
+
+    def test_who_ignores_hangups_has_a_command_that_does(self):
+        partition = self.create()
+        process = self.start(partition, b"one\n", wrapper=("nohup",))
+        process.send_signal(signal.SIGHUP)
+        said, _ = process.communicate(b"two\n", timeout=60)
+        self.assertEqual((process.returncode, said), (0, b"orders-0: 2 records, offsets 0..1\n"))
+
+    def test_the_limit_of_a_files_size_is_a_line_too(self):
+        partition = self.create()
+        done = subprocess.run(
+            [BINARY, "append", partition], input=(b"x" * 99 + b"\n") * 50_000, timeout=60,
+            capture_output=True, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"File too large", done.stderr)
+
+    def test_a_mount_outlives_the_limit_of_a_files_size(self):
+        limit = 100_000
+        partition = self.create()
+        mounted = self.append_mount(partition, limits=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
+        handle = os.open(mounted / "append", os.O_WRONLY)
+        self.addCleanup(os.close, handle)
+        taken = 0
+        with self.assertRaises(OSError) as caught:
+            while taken < 2 * limit:
+                taken += os.write(handle, b"x" * 999 + b"\n")
+        self.assertEqual(caught.exception.errno, errno.EFBIG)
+        self.assertEqual(mounted.read("records.values"), (b"x" * 999 + b"\n") * (taken // 1000))
 
 
 class NeverWrittenTest(AppendTest):
