@@ -1,5 +1,6 @@
 #include "mount/append.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -122,6 +123,12 @@ Result<void> append_all(fs::RecordAppender& writer) {
   return stopped_by != 0 ? writer.flush() : writer.finish_line();
 }
 
+// Whoever gives all of it again has what is in the log twice.
+const char* what_to_give(const storage::Error& error) {
+  const bool is_bad_line = error.sys_errno == EINVAL || error.sys_errno == EMSGSIZE;
+  return is_bad_line ? "; mend it, and give what comes behind that again" : "; go on behind that";
+}
+
 Result<Tally> append(const AppendRequest& request, std::string& name) {
   ASSIGN_OR_RETURN(const auto source, open_partition(request.dir));
   name = source->partitions()->front().name;
@@ -129,8 +136,11 @@ Result<Tally> append(const AppendRequest& request, std::string& name) {
   given.command_line = request.settings;
   const storage::Settings settings(fs::settings_sources(*source, std::move(given)),
                                    source->problems());
+  std::atomic<bool> closing = false;
   const auto log = [&](fs::LogLevel level, const std::string& line) {
-    if (level != fs::LogLevel::kInfo) std::fprintf(stderr, "offsetfs: append: %s\n", line.c_str());
+    if (level == fs::LogLevel::kInfo) return;
+    if (level == fs::LogLevel::kError && closing) return;  // close() returns it
+    fail_with(kExitFailed, "append: " + line);
   };
   ASSIGN_OR_RETURN(const auto logs, fs::WrittenLogs::open(*source, settings,
                                                           {.append = request.options, .log = log}));
@@ -141,17 +151,16 @@ Result<Tally> append(const AppendRequest& request, std::string& name) {
   options.on_appended = [&](const auto& appended) { tally.note(appended); };
   auto writer = logs->add_writer(source->partitions()->front().id, std::move(options));
   auto appended = append_all(*writer);
-  auto flushed = writer->flush();
-  auto closed = logs->close();
-  if (!appended)
-    return fail(Errc::kIo, appended.error().what + "; what stands before it is in the log: " +
-                               tally.text() + "; mend it, and give it and the rest again");
-  if (!flushed) return fail(std::move(flushed.error()));
-  if (!closed) return fail(std::move(closed.error()));
-  if (stopped_by != 0)
-    return fail(Errc::kIo, "stopped by signal " + std::to_string(stopped_by) +
-                               "; in the log: " + tally.text());
-  return tally;
+  if (auto flushed = writer->flush(); appended) appended = std::move(flushed);
+  closing = true;
+  const auto closed = logs->close();
+  if (appended && stopped_by != 0)
+    appended = fail(Errc::kIo, "stopped by signal " + std::to_string(stopped_by));
+  if (appended && closed) return tally;
+  const auto& error = appended ? closed.error() : appended.error();
+  return fail(Errc::kIo, error.what +
+                             (closed ? "; in the log: " : "; in the log, maybe not durable: ") +
+                             tally.text() + what_to_give(error));
 }
 
 }  // namespace

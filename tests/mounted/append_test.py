@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -614,6 +615,32 @@ class CommandTest(AppendTest):
         process.send_signal(signal.SIGHUP)
         said, _ = process.communicate(b"two\n", timeout=60)
         self.assertEqual((process.returncode, said), (0, b"orders-0: 2 records, offsets 0..1\n"))
+
+    def small_disk(self, size):
+        disk = f"{self.folder}/disk"
+        os.mkdir(disk)
+        try:
+            run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk)
+        except AssertionError as refused:
+            raise unittest.SkipTest(f"no tmpfs can be mounted: {refused}")
+        self.addCleanup(run, "umount", "-l", disk)
+        return disk
+
+    def test_who_goes_on_as_a_failure_says_has_every_line_once(self):
+        disk = self.small_disk("1m")
+        partition = output(BINARY, "create", f"{disk}/logs", "--topic", "orders").decode().strip()
+        lines = [b"%d %s\n" % (number, b"x" * 900) for number in range(4000)]
+        done = self.append(partition, b"".join(lines))
+        self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"No space left on device", done.stderr)
+        self.assertIn(b"go on behind that", done.stderr)
+        count = int(re.search(rb"; in the log[^:]*: (\d+) records, offsets 0\.\.", done.stderr)[1])
+        self.assertGreater(count, 100)
+        run("mount", "-o", "remount,size=100m", disk)
+        self.assertEqual(self.append(partition, b"".join(lines[count:])).returncode, 0)
+        with self.mount(partition) as mounted:
+            self.assertEqual(mounted.read("records.values"), b"".join(lines))
 
     def test_the_limit_of_a_files_size_is_a_line_too(self):
         partition = self.create()
