@@ -112,22 +112,11 @@ void WrittenLogs::complain(const Result<void>& done) const {
 Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
                                                        const storage::Settings& settings,
                                                        Options options) {
-  const bool single = source.is_single_partition();
   std::shared_ptr<WrittenLogs> logs(new WrittenLogs(std::move(options)));
-  for (const auto& dir : source.dirs()) {
-    ASSIGN_OR_RETURN(Directory directory, logs->take_directory(*dir, single));
-    logs->directories_.push_back(std::move(directory));
-  }
-  for (const auto partitions = source.partitions(); const auto& partition : *partitions) {
-    if (single && !is_written(source, partition))
-      return storage::fail(Errc::kInvalid,
-                           source.dirs().front()->path() +
-                               ": not to be appended to: it takes a directory <topic>-<partition>, "
-                               "of no topic of Kafka's own");
-    if (!is_written(source, partition)) continue;
-    auto opened = logs->open_log(source, partition, settings);
-    if (!opened && single) return storage::fail(std::move(opened.error()));
-    logs->complain(opened);
+  if (auto opened = logs->open_all(source, settings); !opened) {
+    // Gives back what it took: locks, and the marks of directories that were closed cleanly.
+    (void)logs->close();
+    return storage::fail(std::move(opened.error()));
   }
   const storage::LogConfig common = settings.for_topic("").log;
   logs->retention_check_interval_ms_ = common.retention_check_interval_ms;
@@ -136,6 +125,27 @@ Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
   logs->housekeeper_ =
       std::jthread([self = logs.get()](const std::stop_token& stop) { self->keep_house(stop); });
   return logs;
+}
+
+Result<void> WrittenLogs::open_all(const LogSource& source, const storage::Settings& settings) {
+  const bool single = source.is_single_partition();
+  const auto partitions = source.partitions();
+  if (single && !partitions->empty() && !is_written(source, partitions->front()))
+    return storage::fail(Errc::kInvalid,
+                         source.dirs().front()->path() +
+                             ": not to be appended to: it takes a directory <topic>-<partition>, "
+                             "of no topic of Kafka's own");
+  for (const auto& dir : source.dirs()) {
+    ASSIGN_OR_RETURN(Directory directory, take_directory(*dir, single));
+    directories_.push_back(std::move(directory));
+  }
+  for (const auto& partition : *partitions) {
+    if (!is_written(source, partition)) continue;
+    auto opened = open_log(source, partition, settings);
+    if (!opened && single) return opened;
+    complain(opened);
+  }
+  return {};
 }
 
 Result<WrittenLogs::Directory> WrittenLogs::take_directory(const storage::SourceDir& dir,

@@ -43,7 +43,8 @@ class WrittenLogs {
 
   // Locks, and recovers what was not closed cleanly. kBusy: somebody holds a directory; kReadOnly:
   // it is a broker's, and not forced; else the one log that was asked for, or a directory, can't be
-  // written. A log among several that can't is logged and left out.
+  // written. A log among several that can't is logged and left out. What fails leaves each
+  // directory as it was.
   static storage::Result<std::shared_ptr<WrittenLogs>> open(const storage::LogSource& source,
                                                             const storage::Settings& settings,
                                                             Options options);
@@ -74,6 +75,8 @@ class WrittenLogs {
 
   explicit WrittenLogs(Options options);
 
+  storage::Result<void> open_all(const storage::LogSource& source,
+                                 const storage::Settings& settings);
   storage::Result<Directory> take_directory(const storage::SourceDir& dir, bool is_partition) const;
   storage::Result<void> open_log(const storage::LogSource& source,
                                  const storage::LogSource::Partition& partition,

@@ -138,6 +138,11 @@ int threads_for(const Options& options, const storage::LogDir& source) {
   return options.tree.threads;
 }
 
+// A mount that never served leaves its directories as they were.
+void give_back(const Standing& standing) {
+  if (standing.written != nullptr) (void)standing.written->close();  // it logs what fails
+}
+
 // Everything that can fail while somebody still waits for the command.
 Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
   RETURN_IF_ERROR(start_logging(
@@ -160,9 +165,13 @@ Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
   }
   standing.file_system =
       std::make_unique<fs::FileSystem>(std::move(source), tree, &log_line, standing.written);
-  ASSIGN_OR_RETURN(standing.mounted,
-                   Mounted::mount(*standing.file_system,
-                                  mount_request(options, sources, std::move(mount_point))));
+  auto mounted = Mounted::mount(*standing.file_system,
+                                mount_request(options, sources, std::move(mount_point)));
+  if (!mounted) {
+    give_back(standing);
+    return storage::fail(std::move(mounted.error()));
+  }
+  standing.mounted = std::move(*mounted);
   return standing;
 }
 
@@ -188,7 +197,10 @@ int run(const Options& options) {
   StopSignals signals;
   const auto standing = stand_up(options, *sources);
   if (!standing) return fail_with(kExitNotMounted, standing.error().what);
-  if (!background.ready()) return kExitNotMounted;
+  if (!background.ready()) {
+    give_back(*standing);
+    return kExitNotMounted;
+  }
 
   log_line(fs::LogLevel::kInfo, joined(sources->real) + " is mounted" +
                                     (options.append ? ", and what is appended is written" : ""));

@@ -510,6 +510,20 @@ class RefusalTest(AppendTest):
         self.assertIn("00000000000000001005.log", self.refused(partition))
         self.assertEqual(read(log), before)
 
+    def test_what_is_refused_leaves_each_directory_as_it_was(self):
+        logs = os.path.dirname(self.create())
+        before = self.files(logs)
+        self.assertIn(".kafka_cleanshutdown", before)
+        second = output(BINARY, "create", f"{self.folder}/more", "--topic", "audit").decode().strip()
+        self.append_mount(second)
+        self.assertIn(".lock: held", self.refused(f"{logs},{self.folder}/more"))
+        self.assertEqual(self.files(logs), before)
+        kafkas = f"{logs}/__consumer_offsets-0"
+        run("cp", "-a", f"{logs}/orders-0", kafkas)
+        before = self.files(logs)
+        self.assertIn("of no topic of Kafka's own", self.refused(kafkas))
+        self.assertEqual(self.files(logs), before)
+
     def test_options_of_appending_want_append(self):
         partition = self.create()
         for option in ("linger.ms=5", "batch.bytes=1M", "compression=zstd", "key_separator=:",

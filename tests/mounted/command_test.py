@@ -418,6 +418,21 @@ class UserTest(CommandTest):
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (32, 1))
         self.assertIn(b"user_allow_other", done.stderr)
 
+    def test_a_log_whose_mount_fails_is_closed_again(self):
+        os.mkdir(os.path.join(self.folder, "own"))
+        os.chmod(os.path.join(self.folder, "own"), 0o777)
+        done = self.as_user("""
+            "$1" create own/logs --topic orders > /dev/null
+            ls -A own/logs > own/before
+            status=0
+            "$1" own/logs "$3" -o append || status=$?
+            ls -A own/logs | diff own/before -
+            grep -q cleanshutdown own/before
+            exit $status
+        """, fuse_conf="mount_max = 0\n")
+        self.assertEqual((done.returncode, done.stdout), (32, b""), done.stderr)
+        self.assertIn(b"raise mount_max", done.stderr)
+
     def test_with_the_administrators_leave_root_gets_in_too(self):
         done = self.as_user("""
             "$1" "$2" "$3" -o allow_other
