@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -12,6 +11,7 @@
 
 #include "fs/settings_sources.h"
 #include "fs/written_logs.h"
+#include "mount/command_line.h"
 #include "mount/option_list.h"
 #include "mount/run.h"
 #include "mount/sources.h"
@@ -196,14 +196,8 @@ Result<std::variant<AppendRequest, Printout>> parse_append(
   app.add_flag("--force", request.options.force, "even in a directory that belongs to a broker");
   app.footer(kFooter);
 
-  try {
-    // CLI11 takes them from the back.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    return Printout{app.help()};
-  } catch (const CLI::ParseError& error) {
-    return fail(Errc::kInvalid, std::string(error.what()) + "; see offsetfs append --help");
-  }
+  ASSIGN_OR_RETURN(auto help, parse_arguments(app, arguments));
+  if (help) return std::move(*help);
   if (request.dir.empty())
     return fail(Errc::kInvalid, "append: no DIR given: offsetfs append DIR < FILE");
   if (jsonl && !request.options.key_separator.empty())
@@ -231,17 +225,18 @@ Result<std::variant<AppendRequest, Printout>> parse_append(
 int run_append(const std::vector<std::string>& arguments) {
   const auto parsed = parse_append(arguments);
   if (!parsed) return fail_with(kExitUsage, parsed.error().what);
-  if (const auto* printout = std::get_if<Printout>(&*parsed))
-    return std::fputs(printout->text.c_str(), stdout) < 0 ? kExitFailed : kExitOk;
+  if (const auto* printout = std::get_if<Printout>(&*parsed)) return show(*printout);
   stop_at_signals();
   std::string name;
   const auto done = append(std::get<AppendRequest>(*parsed), name);
   if (!done)
     return fail_with(done.error().code == Errc::kInvalid ? kExitUsage : kExitFailed,
                      "append: " + done.error().what);
-  const bool said =
-      std::printf("%s: %s\n", name.c_str(), done->text().c_str()) >= 0 && std::fflush(stdout) == 0;
-  return said ? kExitOk : kExitFailed;
+  const std::string answer = name + ": " + done->text();
+  if (const auto said = print(answer + "\n"); !said)
+    return fail_with(kExitFailed,
+                     "append: " + said.error().what + "; done all the same: " + answer);
+  return kExitOk;
 }
 
 }  // namespace offsetfs::mount

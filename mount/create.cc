@@ -1,11 +1,11 @@
 #include "mount/create.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "mount/command_line.h"
 #include "mount/option_list.h"
 #include "mount/run.h"
 
@@ -91,14 +91,8 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
   app.add_flag("--force", log.force, "even in a directory that belongs to a broker");
   app.footer(kFooter);
 
-  try {
-    // CLI11 takes them from the back.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    return Printout{app.help()};
-  } catch (const CLI::ParseError& error) {
-    return fail(Errc::kInvalid, std::string(error.what()) + "; see offsetfs create --help");
-  }
+  ASSIGN_OR_RETURN(auto help, parse_arguments(app, arguments));
+  if (help) return std::move(*help);
   if (log.log_dir.empty())
     return fail(Errc::kInvalid, "create: no DIR given: offsetfs create DIR --topic TOPIC");
   if (log.topic_partition.topic.empty() && !log.broker)
@@ -118,13 +112,14 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
 int run_create(const std::vector<std::string>& arguments) {
   const auto parsed = parse_create(arguments);
   if (!parsed) return fail_with(kExitUsage, parsed.error().what);
-  if (const auto* printout = std::get_if<Printout>(&*parsed))
-    return std::fputs(printout->text.c_str(), stdout) < 0 ? kExitFailed : kExitOk;
+  if (const auto* printout = std::get_if<Printout>(&*parsed)) return show(*printout);
   const auto made = make(std::get<NewLog>(*parsed));
   if (!made)
     return fail_with(made.error().code == Errc::kInvalid ? kExitUsage : kExitFailed,
                      "create: " + made.error().what + cure_of(made.error()));
-  return std::printf("%s\n", made->c_str()) < 0 || std::fflush(stdout) != 0 ? kExitFailed : kExitOk;
+  if (const auto said = print(*made + "\n"); !said)
+    return fail_with(kExitFailed, "create: " + said.error().what + "; made all the same: " + *made);
+  return kExitOk;
 }
 
 }  // namespace offsetfs::mount

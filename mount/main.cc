@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <string>
 #include <variant>
 #include <vector>
@@ -6,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "mount/command_line.h"
 #include "mount/options.h"
 #include "mount/run.h"
 #include "mount/stop_signals.h"
@@ -32,7 +32,6 @@ int main(int argc, char** argv) {
     return subcommand->run({arguments.begin() + 1, arguments.end()});
   const auto command_line = parse_command_line(arguments);
   if (!command_line) return fail_with(kExitUsage, command_line.error().what);
-  if (const auto* printout = std::get_if<Printout>(&*command_line))
-    return std::fputs(printout->text.c_str(), stdout) < 0 ? kExitUsage : kExitOk;
+  if (const auto* printout = std::get_if<Printout>(&*command_line)) return show(*printout);
   return run(std::get<Options>(*command_line));
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fuse_lowlevel.h>
 
+#include "mount/command_line.h"
 #include "mount/option_list.h"
 #include "mount/subcommand.h"
 
@@ -103,14 +104,8 @@ Result<std::variant<Options, Printout>> parse_command_line(
   app.footer("Options of -o:\n" + describe_option_list() + kSettings + kExamples +
              "\nBesides mounting:\n" + describe_subcommands() + kExitCodes);
 
-  try {
-    // CLI11 takes them from the back.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    return Printout{app.help()};
-  } catch (const CLI::ParseError& error) {
-    return fail(Errc::kInvalid, std::string(error.what()) + "; see offsetfs --help");
-  }
+  ASSIGN_OR_RETURN(auto help, parse_arguments(app, arguments));
+  if (help) return std::move(*help);
   if (version) return Printout{version_text()};
 
   for (const auto& list : lists) RETURN_IF_ERROR(apply_option_list(list, options));

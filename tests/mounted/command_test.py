@@ -115,6 +115,23 @@ class AppendTest(CommandTest):
         self.assertIn(b"flushed up to 3 once", refused.stderr)
         self.assertEqual(os.path.getsize(segment), 0)
 
+    def test_an_answer_that_nobody_can_read_is_a_line_on_stderr(self):
+        def into_full(*arguments):
+            with open("/dev/full", "wb") as full:
+                ended = subprocess.run([BINARY, *arguments], input=b"one\n", stdout=full,
+                                       stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+            self.assertEqual(ended.returncode, 2, arguments)
+            self.assertEqual(ended.stderr.count(b"\n"), 1, ended.stderr)
+            self.assertIn(b"stdout can't be written: No space left on device", ended.stderr)
+            return ended.stderr
+        for arguments in (["--help"], ["--version"], ["create", "--help"], ["append", "--help"]):
+            into_full(*arguments)
+        logs = os.path.join(self.folder, "logs")
+        self.assertIn(f"made all the same: {logs}/orders-0\n".encode(),
+                      into_full("create", logs, "--topic", "orders"))
+        self.assertIn(b"done all the same: orders-0: 1 record, offset 0\n",
+                      into_full("append", f"{logs}/orders-0"))
+
     def test_closed_standard_streams_are_nobody_elses_files(self):
         _, log = self.make()
         ended = subprocess.run(["bash", "-c", '"$0" append "$1" <&- >&- 2>&-', BINARY, log],
