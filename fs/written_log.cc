@@ -29,14 +29,9 @@ void WrittenLog::publish(LogChanges::Change::Kind kind) const {
 Result<void> WrittenLog::sync() {
   const Offset end = writer_->log_end_offset();
   const MutexLock lock(sync_mutex_);
-  if (sync_failure_) return storage::fail(*sync_failure_);
   if (synced_ >= end) return {};
   const Offset covered = writer_->log_end_offset();
-  if (auto flushed = writer_->flush(); !flushed) {
-    sync_failure_ = flushed.error();
-    sync_failure_->what += "; what was written since the last sync may be lost";
-    return storage::fail(*sync_failure_);
-  }
+  RETURN_IF_ERROR(writer_->flush());
   synced_ = covered;
   return {};
 }

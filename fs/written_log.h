@@ -39,8 +39,8 @@ class WrittenLog {
   // As LogWriter::append. What is in the log is shown at once.
   storage::Result<storage::LogWriter::Appended> append(std::span<char> batch);
   // Everything appended before this call is durable after it. Who comes while another waits for the
-  // disk waits too, and shares the next round with all that came meanwhile. A failure is for good:
-  // the kernel tells of lost pages once, and a later success would speak of other ones.
+  // disk waits too, and shares the next round with all that came meanwhile. A failure is for good,
+  // as LogWriter::flush's.
   storage::Result<void> sync();
 
   storage::LogWriter& writer() { return *writer_; }
@@ -75,7 +75,6 @@ class WrittenLog {
 
   storage::Mutex sync_mutex_;  // held while the disk is waited for
   storage::Offset synced_ GUARDED_BY(sync_mutex_){-1};
-  std::optional<storage::Error> sync_failure_ GUARDED_BY(sync_mutex_);
 };
 
 }  // namespace offsetfs::fs

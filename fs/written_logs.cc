@@ -109,6 +109,14 @@ void WrittenLogs::complain(const Result<void>& done) const {
   if (!done) say(LogLevel::kError, done.error().what);
 }
 
+void WrittenLogs::complain_of(std::uint32_t partition, const Result<void>& done) {
+  if (done) return;
+  std::string& said = sync_failures_[partition];
+  if (said == done.error().what) return;
+  said = done.error().what;
+  say(LogLevel::kError, said);
+}
+
 Result<std::shared_ptr<WrittenLogs>> WrittenLogs::open(const LogSource& source,
                                                        const storage::Settings& settings,
                                                        Options options) {
@@ -330,7 +338,7 @@ void WrittenLogs::compact(TimestampMs now) {
 }
 
 void WrittenLogs::flush_due(TimestampMs now) {
-  for (const auto& [id, log] : logs_) complain(log->writer().flush_if_due(now));
+  for (const auto& [id, log] : logs_) complain_of(id, log->writer().flush_if_due(now));
 }
 
 bool WrittenLogs::unlink_due(TimestampMs now) {
@@ -345,7 +353,7 @@ bool WrittenLogs::unlink_due(TimestampMs now) {
 }
 
 void WrittenLogs::checkpoint() {
-  for (const auto& [id, log] : logs_) complain(log->checkpoint());
+  for (const auto& [id, log] : logs_) complain_of(id, log->checkpoint());
 }
 
 }  // namespace offsetfs::fs

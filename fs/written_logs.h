@@ -83,6 +83,8 @@ class WrittenLogs {
                                  const storage::Settings& settings);
   void say(LogLevel level, const std::string& line) const;
   void complain(const storage::Result<void>& done) const;
+  // A failure that lasts is said once, and not at every look.
+  void complain_of(std::uint32_t partition, const storage::Result<void>& done);
 
   void keep_house(const std::stop_token& stop);
   void check_retention(storage::TimestampMs now);
@@ -105,6 +107,7 @@ class WrittenLogs {
   bool closed_ GUARDED_BY(mutex_) = false;
 
   std::map<std::uint32_t, std::string> compaction_failures_;  // the housekeeper's own
+  std::map<std::uint32_t, std::string> sync_failures_;        // likewise
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread housekeeper_;

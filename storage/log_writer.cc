@@ -119,6 +119,26 @@ Result<void> LogWriter::write_epochs() {
   return dir_->replace(kLeaderEpochs, render_leader_epochs(leader_epochs_));
 }
 
+Error LogWriter::fail_for_good(Error error) {
+  if (!failure_) {
+    failure_ = std::move(error);
+    failure_->what +=
+        "; what was written since the last sync may be lost, and the log must be "
+        "opened anew";
+  }
+  return *failure_;
+}
+
+Result<void> LogWriter::check_usable() {
+  if (active_->is_broken() && !failure_)
+    (void)fail_for_good(
+        {Errc::kReadOnly, 0,
+         topic_partition_.to_string() + ": half an append could not be taken back"});
+  if (failure_) return fail(Errc::kReadOnly, failure_->what);
+  if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");
+  return {};
+}
+
 Result<void> LogWriter::check(Bytes batch, BatchHeader& header) const {
   const auto size = static_cast<std::int64_t>(batch.size());
   std::string why;
@@ -180,10 +200,7 @@ Result<LogWriter::Appended> LogWriter::append(std::span<char> batch) {
   const std::int64_t last_delta = header.last_offset - header.base_offset;
 
   const MutexLock guard(mutex_);
-  if (closed_ || active_->is_broken())
-    return fail(Errc::kReadOnly, topic_partition_.to_string() +
-                                     ": closed, or half an append could "
-                                     "not be taken back");
+  RETURN_IF_ERROR(check_usable());
   Appended appended;
   appended.base_offset = active_->segment().next_offset;
   appended.last_offset = appended.base_offset + last_delta;
@@ -191,7 +208,10 @@ Result<LogWriter::Appended> LogWriter::append(std::span<char> batch) {
   if (options_.config.log_append_time) assign_append_time(batch, now());
   CHECK(parse_batch_header(bytes, header, nullptr) == HeaderStatus::kOk);
   if (must_roll(header)) {
-    RETURN_IF_ERROR(roll_locked());
+    if (auto rolled = roll_locked(); !rolled) {
+      RETURN_IF_ERROR(check_usable());
+      return fail(std::move(rolled.error()));
+    }
     appended.rolled = true;
   }
   const auto aborted = producers_.note(header, bytes);
@@ -202,8 +222,7 @@ Result<LogWriter::Appended> LogWriter::append(std::span<char> batch) {
   if (appended.last_offset - recovery_point_ + 1 >= options_.config.flush_messages) {
     if (auto flushed = flush_locked(); !flushed) {
       // It is in the log, and may be lost: nobody can be told that it is neither.
-      closed_ = true;
-      return fail(Errc::kReadOnly, flushed.error().what + "; what was appended may be lost");
+      return fail(check_usable().error());
     }
   }
   return appended;
@@ -228,20 +247,24 @@ bool LogWriter::must_roll(const BatchHeader& header) const {
 
 Result<void> LogWriter::roll() {
   const MutexLock guard(mutex_);
-  if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");
+  RETURN_IF_ERROR(check_usable());
   return active_->segment().size_bytes == 0 ? Result<void>{} : roll_locked();
 }
 
 // The old one is durable before the new one is there. If making the new one fails, the old one is
 // opened again, and the next append tries anew.
 Result<void> LogWriter::roll_locked() {
-  RETURN_IF_ERROR(active_->seal());
+  if (auto done = active_->seal(); !done)
+    return fail(active_->is_broken() ? fail_for_good(std::move(done.error())) : done.error());
   const WrittenSegment sealed = active_->segment();
   auto fresh = SegmentWriter::create(*dir_, sealed.next_offset, options_.config);
   if (!fresh) {
     // An empty segment left there would lie in the middle of what is appended to the old one.
-    closed_ = !dir_->unlink_if_there(file_of(sealed.next_offset, SegmentFile::kLog));
-    ASSIGN_OR_RETURN(active_, SegmentWriter::open(*dir_, sealed, options_.config));
+    if (!dir_->unlink_if_there(file_of(sealed.next_offset, SegmentFile::kLog)))
+      return fail(fail_for_good(std::move(fresh.error())));
+    auto again = SegmentWriter::open(*dir_, sealed, options_.config);
+    if (!again) return fail(fail_for_good(std::move(again.error())));
+    active_ = std::move(*again);
     return fail(std::move(fresh.error()));
   }
   sealed_.push_back(sealed);
@@ -268,8 +291,10 @@ Result<void> LogWriter::flush() {
 
 Result<void> LogWriter::flush_locked() {
   if (closed_) return {};
-  if (active_->is_broken()) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": broken");
-  RETURN_IF_ERROR(active_->sync_log());
+  if (failure_) return fail(*failure_);
+  RETURN_IF_ERROR(check_usable());
+  if (auto synced = active_->sync_log(); !synced)
+    return fail(fail_for_good(std::move(synced.error())));
   recovery_point_ = active_->segment().next_offset;
   flushed_at_ = now();
   return {};
@@ -294,16 +319,20 @@ Result<void> LogWriter::checkpoint() {
 
 Result<void> LogWriter::checkpoint_offsets() {
   const MutexLock guard(mutex_);
+  if (failure_) return fail(*failure_);
   return closed_ ? Result<void>{} : checkpoint();
 }
 
 Result<void> LogWriter::close() {
   const MutexLock guard(mutex_);
   if (closed_) return {};
-  if (active_->is_broken()) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": broken");
-  RETURN_IF_ERROR(active_->seal());
+  if (failure_) return fail(*failure_);
+  RETURN_IF_ERROR(check_usable());
+  if (auto done = active_->seal(); !done)
+    return fail(active_->is_broken() ? fail_for_good(std::move(done.error())) : done.error());
   RETURN_IF_ERROR(write_snapshot());
-  RETURN_IF_ERROR(dir_->sync_dir());
+  if (auto synced = dir_->sync_dir(); !synced)
+    return fail(fail_for_good(std::move(synced.error())));
   recovery_point_ = active_->segment().next_offset;
   RETURN_IF_ERROR(checkpoint());
   closed_ = true;
@@ -354,7 +383,7 @@ Result<void> LogWriter::raise_log_start(Offset offset) {
 
 Result<std::vector<std::string>> LogWriter::remove_segments(Offset end) {
   const MutexLock guard(mutex_);
-  if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");
+  RETURN_IF_ERROR(check_usable());
   const WrittenSegment& active = active_->segment();
   if (active.next_offset <= end && active.size_bytes > 0) RETURN_IF_ERROR(roll_locked());
   const auto stays = std::find_if(sealed_.begin(), sealed_.end(),
@@ -413,7 +442,7 @@ Result<void> LogWriter::checkpoint_first_dirty(Offset offset) {
 Result<std::vector<std::string>> LogWriter::replace_segments(
     const std::vector<Offset>& base_offsets, const WrittenSegment& cleaned) {
   const MutexLock guard(mutex_);
-  if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");
+  RETURN_IF_ERROR(check_usable());
   CHECK(!base_offsets.empty() && base_offsets.front() == cleaned.base_offset);
   const auto first = std::ranges::find(sealed_, base_offsets.front(), &WrittenSegment::base_offset);
   const auto count = static_cast<std::ptrdiff_t>(base_offsets.size());
@@ -423,10 +452,8 @@ Result<std::vector<std::string>> LogWriter::replace_segments(
     return fail(Errc::kOutOfRange,
                 topic_partition_.to_string() + ": segments were deleted while they were compacted");
   std::vector<std::string> renamed;
-  if (auto swapped = swap_in(base_offsets, renamed); !swapped) {
-    closed_ = true;
-    return fail(Errc::kReadOnly, swapped.error().what + "; the log must be opened anew");
-  }
+  if (auto swapped = swap_in(base_offsets, renamed); !swapped)
+    return fail(Errc::kReadOnly, fail_for_good(std::move(swapped.error())).what);
   *first = cleaned;
   sealed_.erase(first + 1, first + count);
   return renamed;

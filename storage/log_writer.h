@@ -83,11 +83,11 @@ class LogWriter {
   // each record has a key (Options). kInvalid: no such
   // batch, or one that breaks its own header; kTooLarge: beyond max.message.bytes or segment.bytes;
   // kIo (ENOSPC, EIO): nothing was appended, and the next try may succeed; kReadOnly: what was
-  // written half could not be cut away, or the flush that flush.messages asked for failed, or the
-  // log is closed: to be opened again.
+  // written half could not be cut away, or a sync failed, or the log is closed: to be opened again.
   Result<Appended> append(std::span<char> batch);
 
-  // Everything appended before this call is durable after it. Moves the recovery point.
+  // Everything appended before this call is durable after it. Moves the recovery point. Once a
+  // sync has failed, whoever asked for it, this fails for good, and so does close().
   Result<void> flush();
   // The same once flush.ms have gone by since the last time, if there is something to flush: what
   // an owner calls now and then.
@@ -134,8 +134,8 @@ class LogWriter {
   // Puts `cleaned`, whose files are written and durable and bear `.cleaned`, in the place of the
   // sealed segments with these base offsets, whose files are renamed to .deleted: through `.swap`,
   // as a broker does it, so that a crash leaves the one or the other. The names, for
-  // unlink_deleted. kOutOfRange: those segments are no longer there; nothing was changed. After any
-  // other failure the log is closed: the next opening settles it.
+  // unlink_deleted. kOutOfRange: those segments are no longer there; nothing was changed. Any other
+  // failure is for good: the next opening settles it.
   Result<std::vector<std::string>> replace_segments(const std::vector<Offset>& base_offsets,
                                                     const WrittenSegment& cleaned);
 
@@ -144,6 +144,8 @@ class LogWriter {
             TopicPartition topic_partition, Options options);
 
   Result<void> take_over(RecoveredLog recovered) REQUIRES(mutex_);
+  Error fail_for_good(Error error) REQUIRES(mutex_);
+  Result<void> check_usable() REQUIRES(mutex_);
   Result<void> check(Bytes batch, BatchHeader& header) const;
   Result<void> check_keys(Bytes batch) const;
   bool must_roll(const BatchHeader& header) const REQUIRES(mutex_);
@@ -179,7 +181,8 @@ class LogWriter {
   TimestampMs flushed_at_ GUARDED_BY(mutex_);
   std::int64_t jitter_ms_ GUARDED_BY(mutex_) = 0;
   std::mt19937_64 random_ GUARDED_BY(mutex_);
-  bool closed_ GUARDED_BY(mutex_) = false;
+  bool closed_ GUARDED_BY(mutex_) = false;           // cleanly
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // for good
 };
 
 }  // namespace offsetfs::storage

@@ -107,16 +107,21 @@ Result<void> SegmentWriter::add_aborted(const AbortedTransaction& aborted) {
   return {};
 }
 
-Result<void> SegmentWriter::sync_log() { return log_->sync(); }
+Result<void> SegmentWriter::synced(Result<void> done) {
+  if (!done) broken_ = true;
+  return done;
+}
+
+Result<void> SegmentWriter::sync_log() { return synced(log_->sync()); }
 
 Result<void> SegmentWriter::seal() {
   RETURN_IF_ERROR(log_->truncate(segment_.size_bytes));
-  RETURN_IF_ERROR(log_->sync());
-  if (transaction_index_) RETURN_IF_ERROR(transaction_index_->sync());
+  RETURN_IF_ERROR(sync_log());
+  if (transaction_index_) RETURN_IF_ERROR(synced(transaction_index_->sync()));
   if (!indexes_) return {};
   RETURN_IF_ERROR(indexes_->seal());
   segment_.indexes = indexes_->state();
-  return indexes_->sync();
+  return synced(indexes_->sync());
 }
 
 }  // namespace offsetfs::storage

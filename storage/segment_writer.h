@@ -41,9 +41,11 @@ class SegmentWriter {
   bool indexes_are_full() const { return indexes_ && indexes_->is_full(); }
 
   // The batch is whole, fits, and bears its offsets. After an error it is cut away again, indexes
-  // included; if even that failed, is_broken() and nothing can be appended any more.
+  // included; if even that failed, is_broken().
   Result<void> append(const BatchHeader& header, Bytes batch,
                       const std::optional<AbortedTransaction>& aborted);
+  // Nothing can be appended any more, nor be called durable: half an append could not be cut away,
+  // or a sync failed. The kernel tells of lost pages once; a later success would speak of others.
   bool is_broken() const { return broken_; }
 
   Result<void> sync_log();
@@ -57,6 +59,7 @@ class SegmentWriter {
   Result<void> open_indexes();
   Result<void> add_aborted(const AbortedTransaction& aborted);
   void cut_away(const WrittenSegment& before);
+  Result<void> synced(Result<void> done);
 
   WriteDir& dir_;
   const LogConfig config_;

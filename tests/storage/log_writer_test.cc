@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -326,6 +327,68 @@ TEST(LogWriterTest, AFileThatMayNotGrowIsCutBackToItsLastWholeBatch) {
   ::waitpid(child, &status, 0);
   ASSERT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(split_batches(read_file(temp / "00000000000000000000.log")).size(), 3U);
+}
+
+// Who asked for the sync that failed is one thing, who is told that nothing was lost another.
+TEST(LogWriterTest, AfterASyncThatFailedNothingIsCalledDurableAnyMore) {
+  struct Row {
+    const char* what;
+    std::function<void(CrashingDir&, LogWriter&)> fail;
+  };
+  for (const auto& [what, fail] : std::initializer_list<Row>{
+           {"flush",
+            [](CrashingDir&dir, LogWriter&log) {
+              dir.stop_after(0);
+              EXPECT_FALSE(log.flush());
+            }},
+           {"flush.ms",
+            [](CrashingDir&dir, LogWriter&log) {
+              dir.stop_after(0);
+              EXPECT_FALSE(log.flush_if_due({INT64_MAX}));
+            }},
+           {"flush.messages",
+            [](CrashingDir&dir, LogWriter&log) {
+              std::string batch = make_batch({"b", "c"}, 1);
+              dir.stop_after(1);  // the index interval is not reached: one write, then the sync
+              const auto appended = log.append(batch);
+              ASSERT_FALSE(appended);
+              EXPECT_EQ(appended.error().code, Errc::kReadOnly);
+            }},
+           {"a roll",
+            [](CrashingDir&dir, LogWriter&log) {
+              dir.stop_after(1);  // the segment is trimmed, then synced
+              EXPECT_FALSE(log.roll());
+            }},
+           {"close",
+            [](CrashingDir&dir, LogWriter&log) {
+              dir.stop_after(1);
+              EXPECT_FALSE(log.close());
+            }},
+       }) {
+    SCOPED_TRACE(what);
+    const auto dir = std::make_shared<CrashingDir>(1);
+    const auto log_dir_files = std::make_shared<CrashingDir>(2);
+    const auto log_dir = LogDirWriter::open(log_dir_files, std::nullopt).value();
+    auto options = writer_options();
+    options.config.flush_messages = 3;
+    options.config.flush_ms = 1;
+    const auto log = LogWriter::open(dir, log_dir, {"orders", 0}, options, nullptr).value();
+    std::string batch = make_batch({"a"}, 1);
+    ASSERT_TRUE(log->append(batch));
+    fail(*dir, *log);
+    dir->stop_after(-1);
+
+    EXPECT_FALSE(log->flush());
+    EXPECT_FALSE(log->flush_if_due({INT64_MAX}));
+    const auto appended = log->append(batch);
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code, Errc::kReadOnly);
+    EXPECT_FALSE(log->roll());
+    EXPECT_FALSE(log->close());
+    EXPECT_EQ(log->recovery_point(), Offset{0});
+    EXPECT_FALSE(log_dir->close().value());
+    EXPECT_FALSE(log_dir_files->info(".kafka_cleanshutdown"));
+  }
 }
 
 TEST(LogWriterTest, ABatchThatWasNotWrittenIsUnknownOfItsProducerToo) {
