@@ -80,8 +80,10 @@ class Recovery {
     return {};
   }
 
-  // What was doomed goes; a compaction that was cut short is finished, or undone: as segment_list.h
-  // says, in its order. Every step is durable before the next, so another crash changes nothing.
+  // A compaction that was cut short is finished, or undone: as segment_list.h says, in its order,
+  // but for what was doomed. It goes last: as long as a `.swap` has not taken its place, `.deleted`
+  // files are the only other copy. Every step is durable before the next, so another crash changes
+  // nothing.
   Result<void> settle_replacements() {
     ASSIGN_OR_RETURN(const auto names, dir_.list_files());
     Offset min_cleaned{INT64_MAX};
@@ -90,7 +92,6 @@ class Recovery {
       const auto parsed = parse_segment_file(name);
       if (!parsed || parsed->suffix == SegmentSuffix::kNone) continue;
       any = true;
-      if (parsed->suffix == SegmentSuffix::kDeleted) RETURN_IF_ERROR(remove(name));
       if (parsed->suffix == SegmentSuffix::kCleaned)
         min_cleaned = std::min(min_cleaned, parsed->base_offset);
     }
@@ -105,7 +106,9 @@ class Recovery {
       return name.suffix == SegmentSuffix::kNone && name.base_offset >= covered.first &&
              name.base_offset < covered.second;
     }));
-    return adopt_swaps();
+    RETURN_IF_ERROR(adopt_swaps());
+    return remove_where(
+        [](const SegmentFileName& name) { return name.suffix == SegmentSuffix::kDeleted; });
   }
 
   Result<void> remove_where(const std::function<bool(const SegmentFileName&)>& doomed) {
@@ -117,7 +120,7 @@ class Recovery {
   }
 
   // [the lowest base, the highest next offset) of the `.log.swap` files; empty where there are
-  // none.
+  // none. Each is read to its end: what it was made from is about to go.
   Result<std::pair<Offset, Offset>> covered_by_swaps() {
     std::pair<Offset, Offset> covered{Offset{INT64_MAX}, Offset{0}};
     ASSIGN_OR_RETURN(const auto names, dir_.list_files());
@@ -128,18 +131,37 @@ class Recovery {
       covered.first = std::min(covered.first, parsed->base_offset);
       ASSIGN_OR_RETURN(const auto file, dir_.open_for_reading(name));
       ASSIGN_OR_RETURN(const FileInfo info, file->info());
-      BatchScanner scanner(*file, {0}, {info.size_bytes}, {.headers_only = true});
+      BatchScanner scanner(*file, {0}, {info.size_bytes},
+                           {.segment_base_offset = parsed->base_offset});
       auto step = scanner.next();
       for (; step == BatchScanner::Step::kBatch; step = scanner.next())
         covered.second = std::max(covered.second, scanner.batch().header.next_offset());
       if (step == BatchScanner::Step::kEnd) continue;
-      return fail(step == BatchScanner::Step::kIo ? Errc::kIo : Errc::kCorrupt,
+      if (step == BatchScanner::Step::kIo) return fail(scanner.error());
+      return fail(Errc::kCorrupt,
                   file->name() + ": the result of a compaction, and not whole at position " +
-                      std::to_string(scanner.position().value) +
-                      ". Nothing was replaced by it; if the segments it was made from are still "
-                      "there, remove it");
+                      std::to_string(scanner.position().value) + ". Nothing was replaced by it; " +
+                      cure_of(name, parsed->base_offset, names));
     }
     return covered;
+  }
+
+  // Those of a result's originals that were renamed already lie below the first that was not.
+  static std::string cure_of(const std::string& swap, Offset base_offset,
+                             const std::vector<std::string>& names) {
+    Offset until{INT64_MAX};
+    std::string renamed;
+    for (const auto& name : names) {
+      const auto parsed = parse_segment_file(name);
+      if (!parsed || parsed->file != SegmentFile::kLog || parsed->base_offset < base_offset)
+        continue;
+      if (parsed->suffix == SegmentSuffix::kNone) until = std::min(until, parsed->base_offset);
+      if (parsed->suffix == SegmentSuffix::kDeleted && parsed->base_offset < until)
+        renamed += (renamed.empty() ? "" : ", ") + name;
+    }
+    if (renamed.empty()) return "if the segments it was made from are still there, remove " + swap;
+    return "what it was made from is in " + renamed + ": remove " + swap +
+           ", and take .deleted off the names of these";
   }
 
   // The `.log` first: with its `.swap` gone nothing is taken for replaced any more.

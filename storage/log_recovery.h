@@ -75,7 +75,8 @@ struct RecoveryOptions {
 // checkpointed never is.
 //
 // Files of a compaction that was cut short are settled first, as segment_list.h says: what is
-// complete takes the place of what it was made from, anything else goes.
+// complete takes the place of what it was made from, anything else goes. A `.log.swap` that is
+// damaged is kCorrupt, and what it was made from stays, by whatever name.
 //
 // Source: Kafka's LogLoader, LogSegment.recover. Done twice it changes nothing the second time.
 Result<RecoveredLog> recover_log(WriteDir& dir, const RecoveryOptions& options);

@@ -293,6 +293,34 @@ TEST(LogRecoveryTest, ACleanMarkOverATornTailIsNotBelieved) {
   EXPECT_EQ(log->report.cuts.size(), 1U);
 }
 
+// The originals bear `.deleted` by then: they are the only copy that is left.
+TEST(LogRecoveryTest, ADamagedResultOfACompactionCostsNoOriginal) {
+  for (const std::size_t byte : {std::size_t{17}, std::size_t{250}, std::size_t{700}}) {
+    const auto dir = ten_batches();
+    const std::string whole = dir->content(kFirst);
+    const std::string swap = std::string(kFirst) + ".swap",
+                      original = std::string(kFirst) + ".deleted";
+    ASSERT_TRUE(dir->rename(kFirst, original));
+    ASSERT_TRUE(dir->open(swap, storage::WriteDir::Open::kFresh));
+    dir->content(swap) = whole;
+    dir->content(swap)[byte] ^= 1;
+    const auto before = dir->contents();
+    const auto refused = recover_log(*dir, recovery_options());
+    ASSERT_FALSE(refused) << byte;
+    EXPECT_EQ(refused.error().code, Errc::kCorrupt);
+    EXPECT_THAT(refused.error().what,
+                testing::HasSubstr("what it was made from is in " + original));
+    EXPECT_TRUE(dir->contents() == before);
+
+    ASSERT_TRUE(dir->unlink(swap));
+    ASSERT_TRUE(dir->rename(original, kFirst));
+    const auto cured = recover_log(*dir, recovery_options());
+    ASSERT_TRUE(cured) << cured.error().what;
+    EXPECT_EQ(cured->log_end_offset, Offset{10});
+    EXPECT_EQ(dir->content(kFirst), whole);
+  }
+}
+
 // A machine whose power goes again and again, and what it must still know after each time: all
 // records up to the last flush() that was acknowledged, each whole and as it was sent, at unbroken
 // offsets from the log's start on.
