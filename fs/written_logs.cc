@@ -11,7 +11,6 @@
 #include "storage/log_creation.h"
 #include "storage/log_dir_owner.h"
 #include "storage/log_settings.h"
-#include "storage/write_dir.h"
 
 namespace offsetfs::fs {
 namespace {
@@ -43,6 +42,10 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::string last_part_of(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
 bool is_kafkas_own(const std::string& topic) {
   static const std::set<std::string> kTopics = {"__cluster_metadata", "__consumer_offsets",
                                                 "__transaction_state", "__share_group_state"};
@@ -63,8 +66,7 @@ bool is_written(const std::string& name) {
 // another name than it has.
 bool is_written(const LogSource& source, const LogSource::Partition& partition) {
   if (!source.is_single_partition()) return is_written(partition.name);
-  const std::string& path = source.dirs().front()->real_path();
-  return is_written(path.substr(path.find_last_of('/') + 1));
+  return is_written(last_part_of(source.dirs().front()->real_path()));
 }
 
 Result<storage::DirLock> acquire_patiently(const std::string& path) {
@@ -158,15 +160,12 @@ Result<void> WrittenLogs::open_all(const LogSource& source, const storage::Setti
 
 Result<WrittenLogs::Directory> WrittenLogs::take_directory(const storage::SourceDir& dir,
                                                            bool is_partition) const {
+  const std::string path = is_partition ? parent_of(dir.real_path()) : dir.real_path();
   Directory directory;
-  directory.path = is_partition ? parent_of(dir.real_path()) : dir.real_path();
-  directory.io = dir.io();
-  ASSIGN_OR_RETURN(std::shared_ptr<storage::WriteDir> files,
-                   storage::PosixWriteDir::open(directory.path, directory.io));
-  if (!options_.append.force) RETURN_IF_ERROR(storage::check_not_a_brokers(*files));
-  ASSIGN_OR_RETURN(storage::DirLock lock, acquire_patiently(directory.path));
-  ASSIGN_OR_RETURN(directory.writer,
-                   storage::LogDirWriter::open(std::move(files), std::move(lock)));
+  ASSIGN_OR_RETURN(directory.files, storage::PosixWriteDir::open(path, dir.io()));
+  if (!options_.append.force) RETURN_IF_ERROR(storage::check_not_a_brokers(*directory.files));
+  ASSIGN_OR_RETURN(storage::DirLock lock, acquire_patiently(path));
+  ASSIGN_OR_RETURN(directory.writer, storage::LogDirWriter::open(directory.files, std::move(lock)));
   return directory;
 }
 
@@ -177,12 +176,12 @@ Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Par
   const auto place = std::ranges::find(dirs, shown->dir());
   CHECK(place != dirs.end());
   const Directory& directory = directories_[static_cast<std::size_t>(place - dirs.begin())];
-  std::string path = shown->dir()->real_path();
-  if (!source.is_single_partition()) path += "/" + shown->below("");
-  while (path.ends_with('/')) path.pop_back();
+  std::string name = shown->below("");
+  if (source.is_single_partition()) name = last_part_of(shown->dir()->real_path());
+  while (name.ends_with('/')) name.pop_back();
+  const std::string path = directory.files->name_of(name);
 
-  ASSIGN_OR_RETURN(std::shared_ptr<storage::WriteDir> files,
-                   storage::PosixWriteDir::open(path, directory.io));
+  ASSIGN_OR_RETURN(std::shared_ptr<storage::WriteDir> files, directory.files->open_below(name));
   storage::LogWriter::Options options;
   ASSIGN_OR_RETURN(const auto own, storage::read_log_settings(*files));
   options.config = settings.for_log(partition.topic_partition.topic, own, {}).log;

@@ -20,6 +20,7 @@
 #include "storage/mutex.h"
 #include "storage/result.h"
 #include "storage/settings.h"
+#include "storage/write_dir.h"
 
 namespace offsetfs::fs {
 
@@ -68,8 +69,7 @@ class WrittenLogs {
 
  private:
   struct Directory {
-    std::string path;
-    std::shared_ptr<const storage::IoBackend> io;
+    std::shared_ptr<storage::PosixWriteDir> files;
     std::shared_ptr<storage::LogDirWriter> writer;
   };
 

@@ -84,15 +84,10 @@ Result<Node> node_of(const WriteDir& log_dir) {
   return node;
 }
 
-Result<std::shared_ptr<PosixWriteDir>> open_partition(const WriteDir& log_dir,
-                                                      const std::string& name) {
-  return PosixWriteDir::open(log_dir.name_of(name), make_io_backend(IoChoice::kPread, nullptr));
-}
-
 // A log that a broker could not take would be lost to it in silence, as a stray.
-Result<void> add_partition(const WriteDir& log_dir, const TopicPartition& topic_partition,
+Result<void> add_partition(const PosixWriteDir& log_dir, const TopicPartition& topic_partition,
                            std::map<std::string, BootstrapTopic>& topics) {
-  ASSIGN_OR_RETURN(const auto dir, open_partition(log_dir, topic_partition.to_string()));
+  ASSIGN_OR_RETURN(const auto dir, log_dir.open_below(topic_partition.to_string()));
   ASSIGN_OR_RETURN(const auto text, read_if_there(*dir, "partition.metadata"));
   const std::string name = dir->name_of("partition.metadata");
   if (!text)
@@ -123,7 +118,7 @@ Result<void> add_partition(const WriteDir& log_dir, const TopicPartition& topic_
   return {};
 }
 
-Result<std::vector<BootstrapTopic>> topics_in(const WriteDir& log_dir) {
+Result<std::vector<BootstrapTopic>> topics_in(const PosixWriteDir& log_dir) {
   ASSIGN_OR_RETURN(const auto names, log_dir.list_directories());
   std::map<std::string, BootstrapTopic> topics;
   for (const auto& name : names) {

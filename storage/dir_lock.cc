@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/new_file.h"
+
 namespace offsetfs::storage {
 namespace {
 
@@ -34,24 +36,15 @@ bool still_there(int fd, const std::string& path) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-// After a kill the file stays, and the broker that comes then is to be able to open it. That it
-// can't be given is for that one to meet.
-void give_to_owner_of(const std::string& log_dir, int fd) {
-  struct stat owner {
-  }, made{};
-  if (::geteuid() != 0 || ::stat(log_dir.c_str(), &owner) != 0 || ::fstat(fd, &made) != 0) return;
-  if (made.st_uid != 0 || owner.st_uid == 0) return;
-  if (::fchown(fd, owner.st_uid, owner.st_gid) != 0) return;
-}
-
 }  // namespace
 
 Result<DirLock> DirLock::acquire(const std::string& log_dir) {
   const std::string path = log_dir + "/.lock";
+  const UniqueFd dir(::open(log_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!dir) return fail_errno(errno, path);
   for (int attempt = 0; attempt < 10; ++attempt) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
-    if (!fd) return fail_errno(errno, path);
-    give_to_owner_of(log_dir, fd.get());
+    // After a kill the file stays, and the broker that comes then is to be able to open it.
+    ASSIGN_OR_RETURN(UniqueFd fd, open_or_make_file(dir.get(), ".lock", path));
     struct flock lock = whole_file();
     if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
       if (errno != EAGAIN && errno != EACCES) return fail_errno(errno, path + ": locking");

@@ -66,14 +66,6 @@ Result<void> sync_directory(const std::string& path) {
   return dir->sync_dir();
 }
 
-// A link in a log directory may lead anywhere: not followed.
-Result<std::shared_ptr<PosixWriteDir>> open_partition_dir(const std::string& path) {
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode))
-    return fail(Errc::kInvalid, path + ": a symbolic link; logs are made in real directories only");
-  return PosixWriteDir::open(path, plain_io());
-}
-
 Result<std::optional<Uuid>> topic_id_in(const WriteDir& partition_dir) {
   auto text = partition_dir.read_whole(kPartitionMetadata, kMostMetadataBytes);
   if (!text && text.error().code == Errc::kNotFound) return std::nullopt;
@@ -84,20 +76,21 @@ Result<std::optional<Uuid>> topic_id_in(const WriteDir& partition_dir) {
 }
 
 // All partitions of a topic bear one id.
-Result<std::optional<Uuid>> topic_id_of_others(const WriteDir& log_dir, const std::string& topic) {
+Result<std::optional<Uuid>> topic_id_of_others(const PosixWriteDir& log_dir,
+                                               const std::string& topic) {
   ASSIGN_OR_RETURN(const auto names, log_dir.list_directories());
   for (const auto& name : names) {
     const auto parsed = parse_partition_dir(name);
     if (!parsed || parsed->state != DirState::kLive || parsed->topic_partition.topic != topic)
       continue;
-    ASSIGN_OR_RETURN(const auto dir, open_partition_dir(log_dir.name_of(name)));
+    ASSIGN_OR_RETURN(const auto dir, log_dir.open_below(name));
     ASSIGN_OR_RETURN(const auto id, topic_id_in(*dir));
     if (id) return id;
   }
   return std::nullopt;
 }
 
-Result<Uuid> choose_topic_id(const NewLog& log, const WriteDir& log_dir) {
+Result<Uuid> choose_topic_id(const NewLog& log, const PosixWriteDir& log_dir) {
   ASSIGN_OR_RETURN(const auto others, topic_id_of_others(log_dir, log.topic_partition.topic));
   if (others && log.topic_id && *others != *log.topic_id)
     return fail(Errc::kInvalid, "--topic-id " + log.topic_id->to_string() + ": " +
@@ -168,15 +161,15 @@ Result<std::string> create_log(const NewLog& log) {
 
   ASSIGN_OR_RETURN(const bool made_log_dir, make_directory(log.log_dir));
   if (made_log_dir) RETURN_IF_ERROR(sync_directory(parent_of(log.log_dir)));
-  ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> log_dir, PosixWriteDir::open(log.log_dir, plain_io()));
+  ASSIGN_OR_RETURN(const auto log_dir, PosixWriteDir::open(log.log_dir, plain_io()));
   RETURN_IF_ERROR(check_place(log, *log_dir));
   ASSIGN_OR_RETURN(auto lock, DirLock::acquire(log.log_dir));
 
   const std::string path = log_dir->name_of(log.topic_partition.to_string());
   ASSIGN_OR_RETURN(const Uuid topic_id, choose_topic_id(log, *log_dir));
-  RETURN_IF_ERROR(make_directory(path));
+  ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> dir,
+                   log_dir->open_or_make_below(log.topic_partition.to_string()));
   RETURN_IF_ERROR(log_dir->sync_dir());
-  ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> dir, open_partition_dir(path));
   if (holds_segments(*dir)) {
     lock.release();
     return fail(Errc::kBusy, path + ": is there already; append to it with offsetfs append " +

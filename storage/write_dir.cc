@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/new_file.h"
+
 namespace offsetfs::storage {
 namespace {
 
@@ -40,14 +42,6 @@ class PosixWriteFile final : public WriteFile {
  private:
   const UniqueFd fd_;
 };
-
-// What root makes in somebody else's directory is that one's, so that its broker can open it.
-Result<void> give_to_owner_of(int dir, int file, uid_t made_by, const std::string& name) {
-  struct stat owner {};
-  if (::geteuid() != 0 || made_by != 0 || ::fstat(dir, &owner) != 0 || owner.st_uid == 0) return {};
-  if (::fchown(file, owner.st_uid, owner.st_gid) == 0) return {};
-  return fail_errno(errno, name + ": giving it to its directory's owner");
-}
 
 std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -96,18 +90,44 @@ Result<std::shared_ptr<PosixWriteDir>> PosixWriteDir::open(const std::string& pa
   return std::shared_ptr<PosixWriteDir>(new PosixWriteDir(std::move(fd), path, std::move(io)));
 }
 
+Result<std::shared_ptr<PosixWriteDir>> PosixWriteDir::open_below(const std::string& name) const {
+  ASSIGN_OR_RETURN(UniqueFd fd, open_directory(fd_.get(), name, name_of(name)));
+  return std::shared_ptr<PosixWriteDir>(new PosixWriteDir(std::move(fd), name_of(name), io_));
+}
+
+Result<std::shared_ptr<PosixWriteDir>> PosixWriteDir::open_or_make_below(const std::string& name) {
+  ASSIGN_OR_RETURN(UniqueFd fd, open_or_make_directory(fd_.get(), name, name_of(name)));
+  return std::shared_ptr<PosixWriteDir>(new PosixWriteDir(std::move(fd), name_of(name), io_));
+}
+
 Result<std::unique_ptr<WriteFile>> PosixWriteDir::open(const std::string& name, Open how) {
-  int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-  if (how != Open::kExisting) flags |= O_CREAT;
-  if (how == Open::kFresh) flags |= O_TRUNC;
-  UniqueFd fd(::openat(fd_.get(), name.c_str(), flags, 0644));
-  if (!fd) return fail_errno(errno, name_of(name));
+  ASSIGN_OR_RETURN(UniqueFd fd, open_to_write(name, how));
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return fail_errno(errno, name_of(name));
   if (!S_ISREG(st.st_mode)) return fail(Errc::kInvalid, name_of(name) + ": no regular file");
-  if (how != Open::kExisting && st.st_size == 0)
-    RETURN_IF_ERROR(give_to_owner_of(fd_.get(), fd.get(), st.st_uid, name_of(name)));
   return std::make_unique<PosixWriteFile>(std::move(fd), name_of(name));
+}
+
+Result<UniqueFd> PosixWriteDir::open_to_write(const std::string& name, Open how) {
+  if (how == Open::kOrCreate) return open_or_make_file(fd_.get(), name, name_of(name));
+  if (how == Open::kFresh) return make_anew(name);
+  UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return fail_errno(errno, name_of(name));
+  return fd;
+}
+
+// What bore the name is let go, not emptied: it may be a file that has other names.
+Result<UniqueFd> PosixWriteDir::make_anew(const std::string& name) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto made = make_file(fd_.get(), name, name_of(name));
+    if (made || made.error().sys_errno != EEXIST) return made;
+    const auto there = info(name);
+    if (there && !S_ISREG(there->mode))
+      return fail(Errc::kInvalid, name_of(name) + ": no regular file");
+    RETURN_IF_ERROR(unlink_if_there(name));
+  }
+  return fail(Errc::kBusy, name_of(name) + ": made by others again and again");
 }
 
 Result<std::unique_ptr<File>> PosixWriteDir::open_for_reading(const std::string& name) const {

@@ -44,7 +44,7 @@ class WriteDir {
   enum class Open {
     kExisting,  // kNotFound if absent
     kOrCreate,  // as it is, or empty
-    kFresh,     // empty, whatever it held
+    kFresh,     // a new file, empty, whatever bore the name
   };
 
   virtual ~WriteDir() = default;
@@ -70,12 +70,17 @@ class WriteDir {
 };
 
 // A real directory. Holds one descriptor; no symbolic link below it is followed. What root makes in
-// it belongs to the directory's owner.
+// it belongs to the directory's owner (new_file.h).
 class PosixWriteDir final : public WriteDir {
  public:
   // kNotFound, kIo; kInvalid if it is no directory.
   static Result<std::shared_ptr<PosixWriteDir>> open(const std::string& path,
                                                      std::shared_ptr<const IoBackend> io);
+
+  // The directory `name` in this one; no symbolic link. kNotFound, kIo, kInvalid.
+  Result<std::shared_ptr<PosixWriteDir>> open_below(const std::string& name) const;
+  // The same, made if it is not there: durable after sync_dir().
+  Result<std::shared_ptr<PosixWriteDir>> open_or_make_below(const std::string& name);
 
   Result<std::unique_ptr<WriteFile>> open(const std::string& name, Open how) override;
   Result<std::unique_ptr<File>> open_for_reading(const std::string& name) const override;
@@ -91,6 +96,8 @@ class PosixWriteDir final : public WriteDir {
  private:
   PosixWriteDir(UniqueFd fd, std::string path, std::shared_ptr<const IoBackend> io)
       : fd_(std::move(fd)), path_(std::move(path)), io_(std::move(io)) {}
+  Result<UniqueFd> open_to_write(const std::string& name, Open how);
+  Result<UniqueFd> make_anew(const std::string& name);
   Result<std::vector<std::string>> list(mode_t type) const;
 
   const UniqueFd fd_;

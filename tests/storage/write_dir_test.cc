@@ -3,7 +3,10 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "storage/dir_lock.h"
 #include "tests/support/crashing_dir.h"
 #include "tests/support/log_builder.h"
 #include "tests/support/temp_dir.h"
@@ -47,6 +50,60 @@ TEST(WriteDirTest, NoLinkIsFollowedAndAbsentIsSaid) {
   EXPECT_EQ(read_file(temp / "outside"), "x");
   EXPECT_EQ(dir->open("none", WriteDir::Open::kExisting).error().code, Errc::kNotFound);
   EXPECT_TRUE(dir->unlink_if_there("none"));
+}
+
+// Of a log directory of another user, who may lay there what he likes.
+TEST(WriteDirTest, RootGivesAwayWhatItMadeAndNothingThatItFound) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root makes files for others";
+  constexpr uid_t kOwner = 12345;
+  const auto owner_of = [](const std::string& path) {
+    struct stat st {};
+    EXPECT_EQ(::lstat(path.c_str(), &st), 0) << path;
+    return st.st_uid;
+  };
+  const TempDir temp;
+  temp.make_dir("logs");
+  temp.write("secret", "roots");
+  temp.write("empty", "");
+  ASSERT_EQ(::chown((temp / "logs").c_str(), kOwner, kOwner), 0);
+  for (const char* name : {"checkpoint.tmp", "index"})
+    std::filesystem::create_hard_link(temp / "secret", temp / "logs" + "/" + name);
+  for (const char* name : {".lock", "log"})
+    std::filesystem::create_hard_link(temp / "empty", temp / "logs" + "/" + name);
+  const auto dir = PosixWriteDir::open(temp / "logs", test_backend()).value();
+  ASSERT_TRUE(dir->replace("checkpoint", "new"));
+  ASSERT_TRUE(dir->open("index", WriteDir::Open::kOrCreate));
+  ASSERT_TRUE(dir->open("log", WriteDir::Open::kOrCreate));
+  ASSERT_TRUE(dir->open("made", WriteDir::Open::kOrCreate));
+  ASSERT_TRUE(dir->open_or_make_below("orders-0"));
+  ASSERT_TRUE(storage::DirLock::acquire(temp / "logs"));
+
+  EXPECT_EQ(read_file(temp / "secret"), "roots");
+  EXPECT_EQ(owner_of(temp / "secret"), 0U);
+  EXPECT_EQ(owner_of(temp / "empty"), 0U);
+  EXPECT_EQ(read_file(temp / "logs/checkpoint"), "new");
+  for (const char* name : {"logs/checkpoint", "logs/made", "logs/orders-0"})
+    EXPECT_EQ(owner_of(temp / name), kOwner) << name;
+
+  std::filesystem::remove(temp / "logs/.lock");
+  ASSERT_TRUE(storage::DirLock::acquire(temp / "logs"));
+  EXPECT_EQ(owner_of(temp / "logs/.lock"), kOwner);
+}
+
+TEST(WriteDirTest, NoLinkToADirectoryIsTakenForOne) {
+  const TempDir temp;
+  temp.make_dir("elsewhere");
+  temp.make_dir("logs");
+  std::filesystem::create_directory_symlink(temp / "elsewhere", temp / "logs/orders-0");
+  const auto dir = PosixWriteDir::open(temp / "logs", test_backend()).value();
+  for (const auto& refused : {dir->open_below("orders-0"), dir->open_or_make_below("orders-0")}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::kInvalid) << refused.error().what;
+  }
+  EXPECT_EQ(dir->open_below("orders-1").error().code, Errc::kNotFound);
+  const auto made = dir->open_or_make_below("orders-1");
+  ASSERT_TRUE(made);
+  EXPECT_EQ((*made)->name_of("f"), temp / "logs/orders-1/f");
 }
 
 TEST(CrashingDirTest, WhatWasSyncedSurvivesAndAReplacedFileIsOldOrNew) {
