@@ -13,8 +13,9 @@
 #include "fs/fuse_caches.h"
 #include "fs/fuse_ops.h"
 #include "mount/fuse_access.h"
-#include "mount/init_flags.h"
+#include "mount/init_reply.h"
 #include "mount/libfuse_log.h"
+#include "mount/read_ahead.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -130,7 +131,8 @@ Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
   }
   if (!is_mounted) return mount_failure(request.mount_point, said);
   log_libfuse_messages();
-  complete_init_flags(mounted->session_);
+  complete_init_reply(mounted->session_,
+                      [where = request.mount_point] { widen_read_ahead(where); });
   file_system.take_back_from(fs::make_fuse_caches(mounted->session_));
   return mounted;
 }

@@ -198,6 +198,13 @@ class CleanTest(StreamTests, MountedTest):
         self.assertEqual(shown, [r["offset"] for r in answer_records("clean", "txn")])
 
 
+    def test_root_reads_further_ahead(self):
+        device = os.stat(self.mount.path).st_dev
+        setting = f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb"
+        with open(setting, encoding="utf-8") as file:
+            self.assertEqual(int(file.read()), 512 if os.access(setting, os.W_OK) else 128)
+
+
 class KilledTest(StreamTests, MountedTest):
     name = "killed"
 

@@ -1,9 +1,10 @@
-#include "mount/init_flags.h"
+#include "mount/init_reply.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
@@ -21,6 +22,7 @@ constexpr std::uint32_t kDirectIoAllowMmap = 1U << (36 - 32);
 std::atomic<std::uint64_t> init_request{0};
 std::atomic<std::uint32_t> offered{0};
 std::atomic<std::uint32_t> offered2{0};
+std::function<void()> after_init;
 
 template <class Message>
 bool take(const char*& at, const char* end, Message& message) {
@@ -51,29 +53,34 @@ void add_flags(char* word, std::uint32_t more) {
   std::memcpy(word, &flags, sizeof(flags));
 }
 
-// libfuse gives the header and what follows it as two pieces.
-void complete(const iovec* pieces, int count, std::uint64_t request) {
-  if (count != 2 || pieces[0].iov_len != sizeof(fuse_out_header)) return;
+// True for the reply to INIT. libfuse gives the header and what follows it as two pieces.
+bool complete(const iovec* pieces, int count) {
+  const std::uint64_t request = init_request;
+  if (request == 0 || count != 2 || pieces[0].iov_len != sizeof(fuse_out_header)) return false;
   fuse_out_header header{};
   std::memcpy(&header, pieces[0].iov_base, sizeof(header));
-  if (header.unique != request) return;
+  if (header.unique != request) return false;
   init_request = 0;
   constexpr std::size_t kWords = offsetof(fuse_init_out, flags2) + sizeof(std::uint32_t);
-  if (header.error != 0 || pieces[1].iov_len < kWords) return;
+  if (header.error != 0 || pieces[1].iov_len < kWords) return false;
   char* const reply = static_cast<char*>(pieces[1].iov_base);
   add_flags(reply + offsetof(fuse_init_out, flags),
             offered | (offered2 != 0 ? static_cast<std::uint32_t>(FUSE_INIT_EXT) : 0U));
   add_flags(reply + offsetof(fuse_init_out, flags2), offered2);
+  return true;
 }
 
 ssize_t send(int fd, iovec* pieces, int count, void*) {
-  if (const std::uint64_t request = init_request; request != 0) complete(pieces, count, request);
-  return ::writev(fd, pieces, count);
+  const bool is_init = complete(pieces, count);
+  const ssize_t sent = ::writev(fd, pieces, count);
+  if (is_init && sent > 0 && after_init) after_init();
+  return sent;
 }
 
 }  // namespace
 
-void complete_init_flags(fuse_session* session) {
+void complete_init_reply(fuse_session* session, std::function<void()> then) {
+  after_init = std::move(then);
   fuse_custom_io io{};
   io.writev = send;
   io.read = receive;

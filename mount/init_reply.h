@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 struct fuse_session;
 
 namespace offsetfs::mount {
@@ -14,7 +16,9 @@ namespace offsetfs::mount {
 // - FUSE_DIRECT_IO_ALLOW_MMAP (Linux 6.6): what is read past the kernel's cache, as the stream of a
 //   segment that grows, may be mapped MAP_SHARED all the same.
 //
+// `then` is called once the kernel has taken the reply, in the thread that sent it.
+//
 // For a session that is mounted and not served yet. One session in a process.
-void complete_init_flags(fuse_session* session);
+void complete_init_reply(fuse_session* session, std::function<void()> then);
 
 }  // namespace offsetfs::mount
