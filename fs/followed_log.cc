@@ -85,7 +85,9 @@ Result<FollowedLog::ChunkPtr> FollowedLog::chunk(Form form, const LogPlace& from
   const ChunkKey key{stream_, generation_, form, from.offset.value};
   auto chunk = shared_->chunks.get(key, make_for_all,
                                    [](const LogChunk& value) { return value.memory_bytes(); });
-  if (!chunk || made || !(*chunk)->next.given) return chunk;
+  if (!chunk || made) return chunk;
+  // What was passed over with nothing to show is each follower's own.
+  if ((*chunk)->bytes.empty()) return make();
   // It was made a while ago: are its records still what is there?
   ASSIGN_OR_RETURN(const FollowBounds bounds, this->bounds(from.offset));
   ASSIGN_OR_RETURN(const PlacedState state, state_of(*(*chunk)->next.given, bounds));

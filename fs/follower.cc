@@ -135,12 +135,26 @@ Result<bool> Follower::is_due(Stand& stand, const FollowBounds& bounds) {
   RETURN_IF_ERROR(await(stand, bounds));
   if (stand.awaited) return false;
   if (nothing_given_from_end_) stand.place.offset = std::min(stand.place.offset, bounds.end);
-  if (stand.place.given) {
-    ASSIGN_OR_RETURN(const PlacedState state, log_->state_of(*stand.place.given, bounds));
-    if (state == PlacedState::kReplaced) return replaced();
-  }
+  RETURN_IF_ERROR(look_behind(stand, bounds));
   if (stand.place.offset < bounds.log_start_offset) pass_over(stand, bounds.log_start_offset);
   return stand.place.offset < bounds.end;
+}
+
+// Whether what it came over is still there. A log loses its end: where the last batch is there, so
+// are those before it.
+Result<void> Follower::look_behind(Stand& stand, const FollowBounds& bounds) {
+  LogPlace& place = stand.place;
+  if (place.passed) {
+    ASSIGN_OR_RETURN(const PlacedState state, log_->state_of(*place.passed, bounds));
+    if (state != PlacedState::kReplaced) return {};
+    place.offset = std::max(place.passed_from, bounds.log_start_offset);
+    place.hint.reset();
+    place.passed.reset();
+  }
+  if (!place.given) return {};
+  ASSIGN_OR_RETURN(const PlacedState state, log_->state_of(*place.given, bounds));
+  if (state == PlacedState::kReplaced) return replaced();
+  return {};
 }
 
 // Looks whether the time that is waited for has come.
@@ -159,7 +173,8 @@ Result<void> Follower::await(Stand& stand, const FollowBounds& bounds) {
 
 void Follower::pass_over(Stand& stand, Offset log_start_offset) {
   const Offset from = stand.place.offset;
-  stand.place = LogPlace{log_start_offset, std::nullopt, std::nullopt};
+  stand.place = {};
+  stand.place.offset = log_start_offset;
   // Bytes that the reader did not get are made again; the words need not be.
   if (log_start_offset <= told_of_missing_to_) return;
   told_of_missing_to_ = log_start_offset;
@@ -220,7 +235,9 @@ std::optional<FollowedLog::Ticket> Follower::wait(std::uint64_t version, Followe
   waiter.wake = std::move(wake);
   {
     const MutexLock lock(reading_);
-    if (!stand_.awaited && !nothing_given_from_end_) waiter.above = stand_.place.offset;
+    // Others in the place of what was passed may end where that did: any change may bring them.
+    if (!stand_.awaited && !nothing_given_from_end_ && !stand_.place.passed)
+      waiter.above = stand_.place.offset;
     waiter.fears_truncation = stand_.place.given.has_value();
   }
   return log_->wait(version, std::move(waiter));

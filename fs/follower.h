@@ -78,6 +78,7 @@ class Follower {
 
   storage::Result<ChunkPtr> next_chunk(Stand& stand, std::size_t want) REQUIRES(reading_);
   storage::Result<bool> is_due(Stand& stand, const FollowBounds& bounds) REQUIRES(reading_);
+  storage::Result<void> look_behind(Stand& stand, const FollowBounds& bounds) REQUIRES(reading_);
   storage::Result<void> await(Stand& stand, const FollowBounds& bounds) REQUIRES(reading_);
   storage::Result<void> admit(const LogChunk& chunk) REQUIRES(reading_);
   storage::Result<void> fill(Stand& stand, std::size_t want) REQUIRES(reading_);

@@ -225,6 +225,7 @@ class Walk {
       return {};
     }
     if (header.last_offset < offset_ || !filter_.may_pass(header)) {
+      note_passed(header);
       pass(header);
       return {};
     }
@@ -296,7 +297,11 @@ class Walk {
         offset_ = record.offset + 1;
         continue;
       }
-      if (chunk_.bytes.size() > before) note_given(header);
+      if (chunk_.bytes.size() > before) {
+        note_given(header);
+      } else if (step == RecordReader::Step::kEnd) {
+        note_passed(header);
+      }
       if (step == RecordReader::Step::kCorrupt) return damaged({Errc::kCorrupt, 0, records.why()});
       pass(header);
       return {};
@@ -307,15 +312,26 @@ class Walk {
   }
 
   void note_given(const BatchHeader& header) {
-    chunk_.next.given = {segment_->base_offset(),
-                         segment_,
-                         position_,
-                         header.size_bytes,
-                         header.crc,
-                         header.base_offset,
-                         header.last_offset,
-                         header.leader_epoch,
-                         header.is_v2()};
+    chunk_.next.given = placed(header);
+    chunk_.next.passed.reset();
+  }
+
+  void note_passed(const BatchHeader& header) {
+    if (header.last_offset < offset_) return;
+    if (!chunk_.next.passed) chunk_.next.passed_from = offset_;
+    chunk_.next.passed = placed(header);
+  }
+
+  PlacedBatch placed(const BatchHeader& header) const {
+    return {segment_->base_offset(),
+            segment_,
+            position_,
+            header.size_bytes,
+            header.crc,
+            header.base_offset,
+            header.last_offset,
+            header.leader_epoch,
+            header.is_v2()};
   }
 
   // True for the batch that the chunk before ended in.

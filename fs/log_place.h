@@ -55,6 +55,11 @@ struct LogPlace {
   // The last batch of which something was given.
   std::optional<PlacedBatch> given;
 
+  // The last batch behind it that was passed since nothing in it is shown, and where that began.
+  // Should others have taken its place, they are still to be given.
+  std::optional<PlacedBatch> passed;
+  storage::Offset passed_from{};
+
   // Whether the hint speaks of `segment`: it is the very file, or `given` lies in it where it lay
   // and the hint is of its end, or of a record in it.
   bool hint_holds_in(const std::shared_ptr<const storage::Segment>& segment) const;

@@ -472,6 +472,47 @@ TEST_F(FollowerTest, ATruncationToWhereTheFollowerStandsTakesNothingFromIt) {
   EXPECT_EQ(take(*end).text, "B\n");
 }
 
+TEST_F(FollowerTest, WhatTakesThePlaceOfAMarkerIsGivenFromWhereTheMarkerBegan) {
+  LogBuilder log(dir_);
+  log.producer(7).transactional_batch({"a"});
+  const std::string kept = log.log();
+  open_log(log.build());
+  const auto zero = follow("0");
+  const auto end = follow("end");
+  EXPECT_EQ(take(*zero).text, "a\n");
+  EXPECT_EQ(take(*end).text, "");
+  log.commit(7).emptied_batch(3).build();
+  EXPECT_EQ(take(*zero).text, "");
+  EXPECT_EQ(take(*end).text, "");
+  Bell bell;
+  ASSERT_TRUE(zero->wait(zero->version(), bell.rope()));
+  // As many offsets as before: by the log's end nobody can tell.
+  LogBuilder other(temp_ / "other");
+  other.offset(1).leader_epoch(1).batch({"B", "c", "d"}).batch({"e"});
+  tests::write_file(log.log_path(), kept + other.log());
+  publish();
+  bell.wait();
+  EXPECT_EQ(take(*zero).text, "B\nc\nd\ne\n");
+  EXPECT_EQ(take(*end).text, "B\nc\nd\ne\n");
+  EXPECT_THAT(this->log(), IsEmpty());
+}
+
+TEST_F(FollowerTest, WhatWasGivenToOneSaysNothingOfAnotherAtTheSamePlace) {
+  LogBuilder log(dir_);
+  log.producer(7).transactional_batch({"a"});
+  open_log(log.build());
+  const auto zero = follow("0");
+  const auto end = follow("end");
+  EXPECT_EQ(take(*zero).text, "a\n");
+  log.commit(7).build();
+  EXPECT_EQ(take(*zero).text, "");
+  EXPECT_EQ(take(*end).text, "");
+  LogBuilder other(temp_ / "other");
+  replace_log(log, other.leader_epoch(1).batch({"A"}).batch({"B"}).batch({"c"}));
+  EXPECT_EQ(take(*zero).error, Errc::kOutOfRange);
+  EXPECT_EQ(take(*end).text, "B\nc\n");
+}
+
 TEST_F(FollowerTest, APartitionThatIsGoneEndsItsFollowers) {
   LogBuilder log(temp_ / "data/orders-3");
   LogBuilder beside(temp_ / "data/orders-4");
