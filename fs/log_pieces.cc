@@ -1,7 +1,10 @@
 #include "fs/log_pieces.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include "storage/segment_files.h"
 
 namespace offsetfs::fs {
 
@@ -75,9 +78,20 @@ Result<std::shared_ptr<const Segment>> LogPieces::segment(std::size_t piece) con
     entry.suffix = storage::SegmentSuffix::kDeleted;
     auto deleted = log_->segment(entry);
     if (deleted) return deleted;
-    found.error().code = Errc::kOutOfRange;
+    return storage::fail(gone(piece));
   }
   return found;
+}
+
+storage::Error LogPieces::gone(std::size_t piece) const {
+  const SegmentEntry& entry = (*entries_)[first_ + piece];
+  const Offset from = std::max(entry.base_offset, span_.from);
+  const Offset to = std::min(records_end(piece), span_.to);
+  return {Errc::kNotFound, 0,
+          log_->topic_partition().to_string() + ": segment " +
+              storage::segment_base_name(entry.base_offset) + " with the offsets " +
+              std::to_string(from.value) + " to " + std::to_string(to.value - 1) +
+              " was taken away, by retention or compaction"};
 }
 
 // Where the next segment begins: what a segment holds beyond that would come twice.
@@ -92,18 +106,86 @@ Result<bool> LogPieces::is_too_old(std::size_t piece) const {
   return largest.largest == storage::kNoTimestamp || largest.largest < *span_.from_time;
 }
 
+LogPieces::~LogPieces() {
+  if (span_.room_ahead != nullptr) *span_.room_ahead += static_cast<std::int64_t>(ahead_.size());
+}
+
 Result<StreamPiece> LogPieces::open(std::size_t piece) const {
+  if (auto value = opened(piece)) return *std::move(value);
+  ASSIGN_OR_RETURN(StreamPiece value, look_into(piece));
+  bool goes_on = false;
   {
-    MutexLock lock(mutex_);
-    for (Opened& opened : opened_) {
-      if (opened.piece == piece) return opened.value;
-    }
+    const MutexLock lock(mutex_);
+    goes_on = piece == opened_[0].piece + 1;
+    std::swap(opened_[0], opened_[1]);
+    opened_[0] = {piece, value};
   }
-  ASSIGN_OR_RETURN(StreamPiece value, open_afresh(piece));
-  MutexLock lock(mutex_);
-  std::swap(opened_[0], opened_[1]);
-  opened_[0] = {piece, value};
+  if (goes_on) hold_ahead(piece);
   return value;
+}
+
+std::optional<StreamPiece> LogPieces::opened(std::size_t piece) const {
+  const MutexLock lock(mutex_);
+  for (const Opened& opened : opened_) {
+    if (opened.piece == piece) return opened.value;
+  }
+  return std::nullopt;
+}
+
+// A piece that is held, or else opened; it is kept nowhere.
+Result<StreamPiece> LogPieces::look_into(std::size_t piece) const {
+  {
+    const MutexLock lock(mutex_);
+    if (const auto held = ahead_.find(piece); held != ahead_.end()) return held->second;
+  }
+  return open_afresh(piece);
+}
+
+Result<void> LogPieces::hold_front() const {
+  if (count_ == 0) return {};
+  RETURN_IF_ERROR(open(0));
+  hold_ahead(0);
+  return {};
+}
+
+// What can't be opened is met when its turn comes.
+void LogPieces::hold_ahead(std::size_t piece) const {
+  if (span_.room_ahead == nullptr) return;
+  let_go(piece);
+  const std::size_t end = std::min(count_, piece + 1 + kMostAhead);
+  for (std::size_t next = piece + 1; next < end; ++next) {
+    if (is_held(next)) continue;
+    auto value = open_afresh(next);
+    if (!value && value.error().code == Errc::kNotFound) continue;
+    if (!value || !hold(next, *std::move(value))) return;
+  }
+}
+
+// All that is not ahead of `piece`, or too far.
+void LogPieces::let_go(std::size_t piece) const {
+  std::map<std::size_t, StreamPiece> dropped;  // closed outside the lock
+  const MutexLock lock(mutex_);
+  for (auto held = ahead_.begin(); held != ahead_.end();) {
+    const auto at = held++;
+    if (at->first <= piece || at->first > piece + kMostAhead) dropped.insert(ahead_.extract(at));
+  }
+  *span_.room_ahead += static_cast<std::int64_t>(dropped.size());
+}
+
+bool LogPieces::is_held(std::size_t piece) const {
+  const MutexLock lock(mutex_);
+  return ahead_.contains(piece);
+}
+
+// False: there is no room.
+bool LogPieces::hold(std::size_t piece, StreamPiece value) const {
+  if (span_.room_ahead->fetch_sub(1) <= 0) {
+    *span_.room_ahead += 1;
+    return false;
+  }
+  const MutexLock lock(mutex_);
+  if (!ahead_.emplace(piece, std::move(value)).second) *span_.room_ahead += 1;
+  return true;
 }
 
 Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
@@ -137,7 +219,7 @@ Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
 Result<bool> LogPieces::exceeds(std::int64_t bytes) const {
   if (count_ > kMostCounted) return true;
   for (std::size_t i = 0; i < count_ && bytes >= 0; ++i) {
-    ASSIGN_OR_RETURN(const StreamPiece piece, open(i));
+    ASSIGN_OR_RETURN(const StreamPiece piece, look_into(i));
     bytes -= std::max<std::int64_t>(0, piece.end - piece.begin);
   }
   return bytes < 0;

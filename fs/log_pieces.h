@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,8 +19,10 @@
 namespace offsetfs::fs {
 
 // The segments that hold the offsets [from, to) of a partition, as they stood when this was made.
-// Their files are opened when their turn comes, and only the last few stay open: one that retention
-// took before its turn is kOutOfRange; one that is open outlives it.
+// Their files are opened when their turn comes, or a little earlier: what lies next ahead of a
+// reader who goes on piece by piece is held open, as far as there is room, so that retention beside
+// it does not take it away. One that was taken before that is kNotFound, which says what went; one
+// that is open outlives it. Of those behind the reader only the last few stay open.
 class LogPieces : public StreamPieces {
  public:
   struct Span {
@@ -28,14 +32,21 @@ class LogPieces : public StreamPieces {
     std::optional<storage::TimestampMs> from_time;
     // Asked before a segment's file is opened, if set: an error of its is open()'s.
     std::function<storage::Result<void>(const storage::SegmentEntry&)> admit = {};
+    // How many more segments all streams together may hold ahead; outlives this. Null: none.
+    std::atomic<std::int64_t>* room_ahead = nullptr;
   };
+  static constexpr std::size_t kMostAhead = 16;
 
-  // Looks up both ends.
+  ~LogPieces() override;
+
+  // Looks up both ends. kNotFound: a segment went meanwhile.
   static storage::Result<std::shared_ptr<const LogPieces>> make(
       std::shared_ptr<const storage::PartitionLog> log, const Span& span);
 
   std::size_t count() const override { return count_; }
   storage::Result<StreamPiece> open(std::size_t piece) const override;
+  // Before the first read: what that comes to is held from now on.
+  storage::Result<void> hold_front() const;
 
   // True if the pieces have more than `bytes` of log, and if they are so many that to open them all
   // would keep a reader waiting, however small they are. Opens no more segments than it must.
@@ -49,7 +60,14 @@ class LogPieces : public StreamPieces {
             std::size_t first, std::size_t count);
 
   storage::Result<void> find_ends();
+  std::optional<StreamPiece> opened(std::size_t piece) const;
+  storage::Result<StreamPiece> look_into(std::size_t piece) const;
   storage::Result<StreamPiece> open_afresh(std::size_t piece) const;
+  void hold_ahead(std::size_t piece) const;
+  void let_go(std::size_t piece) const;
+  bool is_held(std::size_t piece) const;
+  bool hold(std::size_t piece, StreamPiece value) const;
+  storage::Error gone(std::size_t piece) const;
   storage::Offset records_end(std::size_t piece) const;
   storage::Result<std::shared_ptr<const storage::Segment>> segment(std::size_t piece) const;
   storage::Result<bool> is_too_old(std::size_t piece) const;
@@ -68,7 +86,8 @@ class LogPieces : public StreamPieces {
     StreamPiece value;
   };
   mutable storage::Mutex mutex_;
-  mutable std::array<Opened, 2> opened_ GUARDED_BY(mutex_);  // the latest first
+  mutable std::array<Opened, 2> opened_ GUARDED_BY(mutex_);              // the latest first
+  mutable std::map<std::size_t, StreamPiece> ahead_ GUARDED_BY(mutex_);  // by piece
 };
 
 }  // namespace offsetfs::fs

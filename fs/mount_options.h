@@ -29,6 +29,8 @@ struct FileSystemOptions {
   storage::Settings::Sources settings;
   // After how long a read of the source is given up.
   std::int64_t io_timeout_ms = 30'000;
+  // Segments that may be open ahead of readers of several, at three descriptors each.
+  std::int64_t segments_ahead = 64;
 };
 
 }  // namespace offsetfs::fs

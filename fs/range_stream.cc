@@ -62,7 +62,9 @@ Result<Bytes> RangeStream::read(std::uint64_t position, std::size_t size,
                              resources_.is_broker_at_work());
   const SliceReader reader{*pieces_,   *lines_, *points_,
                            resources_, stream_, !size_bytes_.has_value()};
-  ASSIGN_OR_RETURN(const SliceEnd end, reader.read(from, to, buffer));
+  const auto read = reader.read(from, to, buffer);
+  if (!read) return overtaken(read.error());
+  const SliceEnd& end = *read;
   const bool whole = buffer.size() == static_cast<std::size_t>(to - from);
   if (end.damage && !whole) {
     report_damage(*pieces_, *end.damage, resources_.problems);
@@ -72,6 +74,15 @@ Result<Bytes> RangeStream::read(std::uint64_t position, std::size_t size,
     return storage::fail(storage::Errc::kOutOfRange, "the log became shorter while it was read");
   }
   return Bytes(buffer);
+}
+
+// A segment that the stream has not come to yet is gone: that is no name that does not exist, and
+// there is no other stream to be opened in its place either.
+tl::unexpected<storage::Error> RangeStream::overtaken(storage::Error error) const {
+  if (error.code != storage::Errc::kNotFound) return storage::fail(std::move(error));
+  error = {storage::Errc::kIo, 0, error.what + " before it was read: an open stream ends there"};
+  if (resources_.log && !overtaken_.exchange(true)) resources_.log(LogLevel::kWarning, error.what);
+  return storage::fail(std::move(error));
 }
 
 }  // namespace offsetfs::fs

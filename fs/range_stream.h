@@ -37,6 +37,8 @@ class RangeStream : public StreamFile {
                                        std::string& buffer) const override;
 
  private:
+  tl::unexpected<storage::Error> overtaken(storage::Error error) const;
+
   const std::shared_ptr<const StreamPieces> pieces_;
   const std::shared_ptr<const BatchLines> lines_;
   StreamResources& resources_;
@@ -45,6 +47,7 @@ class RangeStream : public StreamFile {
   // Constant after measure().
   std::optional<std::int64_t> size_bytes_;
   std::optional<StreamDamage> damage_;
+  mutable std::atomic<bool> overtaken_ = false;  // and said so
 };
 
 }  // namespace offsetfs::fs

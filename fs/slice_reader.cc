@@ -47,12 +47,17 @@ class Walk : private BigLines {
 
   Result<SliceEnd> run(std::stop_token stop) {
     for (piece_number_ = point_.piece; piece_number_ < reader_.pieces.count(); ++piece_number_) {
-      ASSIGN_OR_RETURN(piece_, reader_.pieces.open(piece_number_));
+      auto piece = reader_.pieces.open(piece_number_);
+      // What comes before it is given first, and who wants more meets it again.
+      if (!piece && reader_.learn && slice_.has_something()) return finish_early(Position{});
+      if (!piece) return storage::fail(std::move(piece.error()));
+      piece_ = *std::move(piece);
       RETURN_IF_ERROR(walk_piece(stop));
-      if (end_.damage || stopped_early_ || slice_.full()) return finish();
+      if (stopped_early_) return finish_early(position_);
+      if (end_.damage || slice_.full()) return finish();
     }
     end_.at_end = true;
-    return finish();
+    return finish_early(Position{});
   }
 
  private:
@@ -237,6 +242,13 @@ class Walk : private BigLines {
 
   static Error bad_crc(const BatchHeader& header, std::uint32_t found) {
     return {Errc::kCorrupt, 0, storage::crc_mismatch(header.crc, found)};
+  }
+
+  // What is behind was given: nobody goes back over it, segments that may be gone by then included.
+  Result<SliceEnd> finish_early(Position position) {
+    if (reader_.learn)
+      reader_.points.add_recent({slice_.at(), piece_number_, position.value, 0, 0, 0});
+    return finish();
   }
 
   Result<SliceEnd> finish() {

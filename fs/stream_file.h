@@ -11,8 +11,8 @@ namespace offsetfs::fs {
 //
 // Errors of read(): kCorrupt (kUnsupported, kTooLarge) at the first byte that damage keeps back:
 // every byte before it was delivered; Problems has named the place and the offset to go on from.
-// kOutOfRange from where the log was truncated under the stream. kIo, kNotFound: a segment that was
-// not open yet vanished, or can't be read.
+// kOutOfRange from where the log was truncated under the stream. kIo: a segment can't be read, or
+// it vanished before it was open; the log says which.
 class StreamFile : public OpenFile {
  public:
   // The exact size in bytes as of the open: up to the damage, if flags() says direct_io for that.

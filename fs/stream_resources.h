@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "fs/log_sink.h"
 #include "fs/read_buffers.h"
 #include "fs/scan_pool.h"
 #include "fs/single_flight_cache.h"
@@ -59,7 +60,10 @@ struct StreamResources {
   std::atomic<std::uint64_t> scanned_bytes{0};
   std::atomic<std::uint64_t> batches_decoded{0};
   const std::function<bool()> is_broker_at_work;  // may be null
-  ScanPool scans;                                 // last: its threads use the others
+  LogSink log;                                    // set before it is used; may be empty
+  // How many more segments may be held open ahead of readers: see log_pieces.h.
+  std::atomic<std::int64_t> room_ahead{64};
+  ScanPool scans;  // last: its threads use the others
 };
 
 }  // namespace offsetfs::fs

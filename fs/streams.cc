@@ -127,7 +127,10 @@ struct Streams::Parts {
       : options(stream_options),
         registry(options.resume_points_bytes),
         resources(options.limits, options.batches_bytes, options.scan_threads, problems,
-                  options.is_broker_at_work) {}
+                  options.is_broker_at_work) {
+    resources.log = options.log;
+    resources.room_ahead = options.segments_ahead;
+  }
 
   // A segment, and its stream if that is known.
   struct Found {
@@ -153,7 +156,7 @@ struct Streams::Parts {
   }
 
   Result<std::shared_ptr<const LogPieces>> pieces_of(const Log& log, const RecordRange& range,
-                                                     RecordFilter& filter) const;
+                                                     RecordFilter& filter);
   bool is_measured(const LogPieces& pieces) const;
 
   const Options options;
@@ -246,7 +249,7 @@ Result<Streams::Size> Streams::segment_size(const Node& node, const Log& log,
 // Also what of its records is shown. kNotFound: nothing is left.
 Result<std::shared_ptr<const LogPieces>> Streams::Parts::pieces_of(const Log& log,
                                                                    const RecordRange& range,
-                                                                   RecordFilter& filter) const {
+                                                                   RecordFilter& filter) {
   ASSIGN_OR_RETURN(const storage::LogOffsets offsets, log->offsets());
   filter.show_control = options.show_control;
   filter.from = std::max(range.from, offsets.log_start_offset);
@@ -256,7 +259,8 @@ Result<std::shared_ptr<const LogPieces>> Streams::Parts::pieces_of(const Log& lo
   if (range.from_time) filter.from_time = *range.from_time;
   if (range.to_time) filter.to_time = *range.to_time;
   filter.timed = range.from_time || range.to_time;
-  return LogPieces::make(log, {filter.from, filter.to, range.from_time, range.admit});
+  return LogPieces::make(
+      log, {filter.from, filter.to, range.from_time, range.admit, &resources.room_ahead});
 }
 
 bool Streams::Parts::is_measured(const LogPieces& pieces) const {
@@ -274,6 +278,7 @@ Result<std::unique_ptr<StreamFile>> Streams::open_range(const Node& node, const 
   auto stream = std::make_unique<RangeStream>(pieces, parts_->lines_of(node, context, filter),
                                               parts_->resources);
   if (parts_->is_measured(*pieces)) RETURN_IF_ERROR(stream->measure(std::move(stop)));
+  RETURN_IF_ERROR(pieces->hold_front());
   parts_->range_sizes.set(node, stream->size_bytes().value_or(0));
   return stream;
 }

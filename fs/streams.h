@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "fs/log_sink.h"
 #include "fs/node.h"
 #include "fs/renderer.h"
 #include "fs/stream_file.h"
@@ -58,6 +59,10 @@ class Streams {
     std::size_t batches_bytes = 8U << 20;  // decoded batches that straddle reads
     // What spans several segments and more log than this has no size (namespace.md, "Sizes").
     std::int64_t measured_range_bytes = 64LL << 20;
+    // Segments held open ahead of readers, over all streams together: retention takes none of them
+    // away from under a reader. Three descriptors each.
+    std::int64_t segments_ahead = 64;
+    LogSink log = {};  // where it is said that a stream came to an end before its time
   };
 
   // What stat says. `exact` sizes of sealed segments never change.

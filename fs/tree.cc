@@ -36,13 +36,16 @@ Node root_of(const LogSource& source) {
   return root;
 }
 
-Streams::Options stream_options(const FileSystemOptions& options, const LogSource& source) {
+Streams::Options stream_options(const FileSystemOptions& options, const LogSource& source,
+                                const LogSink& log) {
   Streams::Options streams;
   streams.is_broker_at_work = [&source] { return source.is_broker_at_work(); };
   // Scans of a source that does not answer must not hold up those of others.
   for (const auto& dir : source.dirs())
     if (dir->is_guarded()) streams.scan_threads = 16;
   streams.show_control = options.show_control;
+  streams.segments_ahead = options.segments_ahead;
+  streams.log = log;
   streams.limits.decompressed_bytes = options.decompressed_limit_bytes;
   return streams;
 }
@@ -93,7 +96,7 @@ Tree::Tree(std::shared_ptr<const LogSource> source, const FileSystemOptions& opt
       root_(root_of(*source_)),
       root_access_(source_->dirs()),
       partitions_(source_),
-      streams_(stream_options(options, *source_), source_->problems()),
+      streams_(stream_options(options, *source_, log), source_->problems()),
       followers_(source_, streams_.resources(), std::move(log),
                  {.show_control = options.show_control}),
       settings_(settings_sources(*source_, options.settings), source_->problems()),

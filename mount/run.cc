@@ -159,6 +159,8 @@ Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
   Standing standing;
   auto tree = options.tree;
   ASSIGN_OR_RETURN(tree.settings, settings_of(options, *source));
+  tree.segments_ahead =
+      static_cast<std::int64_t>(storage::OpenSegments::most_for(descriptor_limit()));
   standing.threads = threads_for(options, *source);
   if (options.append) {
     ASSIGN_OR_RETURN(standing.written, open_to_write(options, *source, tree.settings));

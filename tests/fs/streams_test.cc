@@ -248,21 +248,61 @@ TEST_F(ThreeSegmentsTest, SegmentThatIsOpenOutlivesItsDeletion) {
   EXPECT_EQ(read_all(*file), "a\nb\nc\n");
 }
 
-TEST_F(ThreeSegmentsTest, StreamEndsHonestlyWhereRetentionWasFaster) {
-  options_.measured_range_bytes = 100;
-  const auto file = open_range(offsets(0, 1000));
-  EXPECT_EQ(read(*file, 0, 6), "a\nb\nc\n");
-  std::string buffer;
-  remove_segment(dir_, segment(1).base_offset.value);
-  one_->source->refresh();
-  one_->view->log->refresh();
-  // The cache of open segments still has it, or it is gone: never anything else in its place.
-  const auto bytes = file->read(6, 100, buffer);
-  if (bytes) {
-    EXPECT_EQ(*bytes, "d\ne\nf\ng\nh\n");
-  } else {
-    EXPECT_EQ(bytes.error().code, Errc::kOutOfRange);
+class OvertakenStreamTest : public ThreeSegmentsTest {
+ protected:
+  OvertakenStreamTest() {
+    options_.measured_range_bytes = 100;
+    options_.log = [this](LogLevel, const std::string& line) { log_.push_back(line); };
   }
+
+  void remove_all_but_the_first() {
+    for (const std::size_t i : {1U, 2U}) remove_segment(dir_, bases_[i]);
+    one_->source->refresh();
+    one_->view->log->refresh();
+  }
+
+  const std::vector<std::int64_t> bases_ = {0, segment(1).base_offset.value,
+                                            segment(2).base_offset.value};
+  std::vector<std::string> log_;
+};
+
+TEST_F(OvertakenStreamTest, RetentionTakesNothingOfWhatLiesNextAheadOfAReader) {
+  const auto file = open_range(offsets(0, 1000));
+  ASSERT_EQ(file->size_bytes(), std::nullopt);
+  const std::string whole = read_all(*open_range(offsets(0, 1000)));
+  remove_all_but_the_first();
+  EXPECT_EQ(read_all(*file), whole);
+  EXPECT_THAT(log_, testing::IsEmpty());
+}
+
+TEST_F(OvertakenStreamTest, StreamEndsHonestlyWhereRetentionWasFaster) {
+  options_.segments_ahead = 0;
+  const auto file = open_range(offsets(0, 1000));
+  remove_all_but_the_first();
+  std::optional<Errc> error;
+  EXPECT_EQ(read_all(*file, 50, &error), "a\nb\nc\n");
+  EXPECT_EQ(error, Errc::kIo);
+  EXPECT_EQ(read_all(*file, 50, &error), "a\nb\nc\n");
+  EXPECT_EQ(error, Errc::kIo);
+  EXPECT_THAT(log_,
+              testing::ElementsAre(testing::AllOf(
+                  HasSubstr("orders-3"), HasSubstr(storage::segment_base_name(Offset{bases_[1]})),
+                  HasSubstr("offsets " + std::to_string(bases_[1]) + " to " +
+                            std::to_string(bases_[2] - 1)))));
+}
+
+TEST_F(OvertakenStreamTest, StreamsHoldNoMoreAheadThanThereIsRoomForTogether) {
+  options_.segments_ahead = 3;
+  const auto first = open_range(offsets(0, 1000));
+  const auto second = open_range(offsets(0, 1000));
+  const std::string whole = read_all(*open_range(offsets(0, 1000)));
+  remove_all_but_the_first();
+  EXPECT_EQ(read_all(*first), whole);
+  std::optional<Errc> error;
+  const std::string given = read_all(*second, 50, &error);
+  EXPECT_EQ(error, Errc::kIo);
+  EXPECT_TRUE(whole.starts_with(given)) << given;
+  EXPECT_THAT(log_, testing::ElementsAre(HasSubstr(storage::segment_base_name(Offset{bases_[2]}))));
 }
 
 TEST_F(StreamsTest, TimeRangeTakesRecordsByTheirTimeAndInOffsetOrder) {
