@@ -51,6 +51,16 @@ bool PartitionView::is_active(const storage::SegmentEntry& entry) const {
 
 Result<std::shared_ptr<const PartitionView>> Partitions::view(std::uint32_t id) const {
   auto log = source_->open(id);
+  bool prompt = false;
+  if (log) {
+    {
+      const storage::MutexLock lock(mutex_);
+      const auto known = views_.find(id);
+      if (known != views_.end() && known->second->log == *log) return known->second;
+    }
+    // Outside the lock: the watcher may be at work for somebody who begins to listen.
+    prompt = taken_back_ && source_->changes().is_prompt(id);
+  }
   std::shared_ptr<const PartitionView> replaced;  // closes its files after the lock is given back
   const storage::MutexLock lock(mutex_);
   if (!log) {
@@ -64,7 +74,6 @@ Result<std::shared_ptr<const PartitionView>> Partitions::view(std::uint32_t id) 
   std::shared_ptr<const PartitionView>& view = views_[id];
   if (view == nullptr || view->log != *log) {
     replaced = std::move(view);
-    const bool prompt = taken_back_ && source_->changes().is_prompt(id);
     view = std::make_shared<const PartitionView>(id, std::move(*log), prompt);
   }
   return view;
