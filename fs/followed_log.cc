@@ -96,9 +96,10 @@ Result<FollowedLog::ChunkPtr> FollowedLog::chunk(Form form, const LogPlace& from
 
 // --- Waiting -----------------------------------------------------------------------------------
 
-std::optional<FollowedLog::Ticket> FollowedLog::wait(std::uint64_t version, Waiter waiter) {
+std::optional<FollowedLog::Ticket> FollowedLog::wait(std::optional<std::uint64_t> version,
+                                                     Waiter waiter) {
   const MutexLock lock(mutex_);
-  if (version_ != version || shared_->stopped) return std::nullopt;
+  if ((version && version_ != *version) || shared_->stopped) return std::nullopt;
   const Ticket ticket = ++last_ticket_;
   waiters_.emplace(ticket, std::move(waiter));
   ++shared_->waiting;

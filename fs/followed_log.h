@@ -121,8 +121,9 @@ class FollowedLog : public std::enable_shared_from_this<FollowedLog> {
     bool fears_truncation = false;  // or when it is less
     Wake wake;                      // called once, from another thread, holding no lock
   };
-  // Nothing: something changed since `version`; look again instead of waiting.
-  std::optional<Ticket> wait(std::uint64_t version, Waiter waiter);
+  // Nothing: something changed since `version`; look again instead of waiting. Without a version
+  // whatever came before does not count: look afterwards.
+  std::optional<Ticket> wait(std::optional<std::uint64_t> version, Waiter waiter);
   // False: it was woken already, or is just being.
   bool cancel(Ticket ticket);
   // Wakes all, for good: nobody waits any more, and nothing is listened to.

@@ -243,13 +243,12 @@ std::optional<FollowedLog::Ticket> Follower::wait(std::uint64_t version, Followe
   return log_->wait(version, std::move(waiter));
 }
 
-bool Follower::wait_to_poll(std::uint64_t version, FollowedLog::Wake wake) {
+void Follower::wait_to_poll(FollowedLog::Wake wake) {
   FollowedLog::Waiter waiter;
   waiter.wake = std::move(wake);  // by any change: it may be readable now, and must hear of more
   const MutexLock lock(polling_);
   if (poll_) log_->cancel(*poll_);
-  poll_ = log_->wait(version, std::move(waiter));
-  return poll_.has_value();
+  poll_ = log_->wait(std::nullopt, std::move(waiter));
 }
 
 }  // namespace offsetfs::fs

@@ -59,9 +59,9 @@ class Follower {
   std::uint64_t version() const { return log_->version(); }
   std::optional<FollowedLog::Ticket> wait(std::uint64_t version, FollowedLog::Wake wake);
   bool cancel(FollowedLog::Ticket ticket) { return log_->cancel(ticket); }
-  // The same for who polls: told of what comes after `version`, read or not. A second one takes the
-  // place of the first.
-  bool wait_to_poll(std::uint64_t version, FollowedLog::Wake wake);
+  // For who polls, before readable(): told of whatever comes from now on, read or not. A second one
+  // takes the place of the first.
+  void wait_to_poll(FollowedLog::Wake wake);
 
  private:
   using ChunkPtr = FollowedLog::ChunkPtr;

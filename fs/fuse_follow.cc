@@ -165,11 +165,8 @@ using PollHandle = std::shared_ptr<fuse_pollhandle>;
 
 unsigned poll_events(Follower& follower, const PollHandle& handle) {
   // Told of what comes from now on, and then looked: so nothing comes in between.
-  while (handle != nullptr && !follower.wait_to_poll(follower.version(), [handle] {
-    fuse_lowlevel_notify_poll(handle.get());
-  })) {
-    if (follower.readable()) break;
-  }
+  if (handle != nullptr)
+    follower.wait_to_poll([handle] { fuse_lowlevel_notify_poll(handle.get()); });
   return follower.readable() ? POLLIN | POLLRDNORM : 0;
 }
 

@@ -683,7 +683,7 @@ TEST_F(FollowerTest, WhoPollsIsToldOfMoreEvenIfTheyDidNotReadWhatThereIs) {
   open_log(log.batch({"a"}).build());
   const auto follower = follow("0");
   Bell bell;
-  EXPECT_TRUE(follower->wait_to_poll(follower->version(), bell.rope()));
+  follower->wait_to_poll(bell.rope());
   EXPECT_TRUE(follower->readable());
   log.batch({"b"}).build();
   publish();
@@ -693,8 +693,8 @@ TEST_F(FollowerTest, WhoPollsIsToldOfMoreEvenIfTheyDidNotReadWhatThereIs) {
   // A second one takes the place of the first.
   Bell first;
   Bell second;
-  EXPECT_TRUE(follower->wait_to_poll(follower->version(), first.rope()));
-  EXPECT_TRUE(follower->wait_to_poll(follower->version(), second.rope()));
+  follower->wait_to_poll(first.rope());
+  follower->wait_to_poll(second.rope());
   EXPECT_EQ(followers_->counters().waiting, 1);
   publish();
   second.wait();
@@ -724,7 +724,7 @@ TEST_F(FollowerTest, WhoIsNoLongerThereIsNotCounted) {
   {
     const auto follower = follow("end");
     Bell bell;
-    ASSERT_TRUE(follower->wait_to_poll(follower->version(), bell.rope()));
+    follower->wait_to_poll(bell.rope());
     EXPECT_EQ(followers_->counters().followers, 1);
   }
   EXPECT_EQ(followers_->counters().followers, 0);
