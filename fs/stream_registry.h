@@ -18,7 +18,8 @@
 namespace offsetfs::fs {
 
 // What is remembered of the segments' streams, by node. A stream stays for a while after its last
-// opener left; after that, of a sealed segment, its size for good. Any thread.
+// opener left; after that, of a sealed segment, its size, for as many as there is room for. Of the
+// generations of a segment the one that was asked for last counts, and no other. Any thread.
 class StreamRegistry {
  public:
   using Make = std::function<std::shared_ptr<SegmentStream>()>;
@@ -47,6 +48,9 @@ class StreamRegistry {
   void trim();
 
   std::size_t points_bytes() const;
+  std::size_t remembered() const;  // nodes
+  // More than these are remembered only if they are open, or were another file.
+  static constexpr std::size_t kMostRemembered = 1U << 15;
 
  private:
   // Streams kept though nobody has them open.
@@ -56,6 +60,7 @@ class StreamRegistry {
     std::size_t operator()(const Node& node) const noexcept;
   };
   struct Entry {
+    std::uint32_t node_generation = 0;
     dev_t dev = 0;
     ino_t ino = 0;
     std::shared_ptr<SegmentStream> stream;  // null: only the size is left
@@ -64,11 +69,15 @@ class StreamRegistry {
     bool was_other = false;                   // replaced or truncated since a first open
     std::uint64_t used = 0;                   // when: counts up
     bool is_open() const { return stream.use_count() > 1; }
+    bool is_of(const Node& node, const storage::FileInfo& file) const {
+      return node_generation == node.generation && dev == file.dev && ino == file.ino;
+    }
   };
-  using Entries = std::unordered_map<Node, Entry, Hash>;
+  using Entries = std::unordered_map<Node, Entry, Hash>;  // of all generations of a node
 
   Entries::iterator longest_unused(bool open) REQUIRES(mutex_);
   void forget_closed() REQUIRES(mutex_);
+  void forget_sizes() REQUIRES(mutex_);
 
   const std::size_t points_budget_bytes_;
   mutable storage::Mutex mutex_;
