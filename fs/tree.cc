@@ -83,7 +83,8 @@ bool is_directory(NodeKind kind) { return file_type_of(kind) == S_IFDIR; }
 
 // Its names, or that one is there, tell of records: when they were written, and how many.
 bool tells_of_records(NodeKind kind) {
-  return kind == NodeKind::kOffsets || kind == NodeKind::kSeek || kind == NodeKind::kTime;
+  return kind == NodeKind::kOffsets || kind == NodeKind::kSeek || kind == NodeKind::kTime ||
+         kind == NodeKind::kExpired;
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class OtherUserTest(CopyTest):
         moment = os.listdir(f"{partition}/time")[0]
         for command in (["ls", f"{partition}/offsets"], ["ls", f"{partition}/time"], ["stat", path],
                         ["getfattr", "-d", path], ["stat", f"{partition}/time/{moment}"],
-                        ["stat", f"{partition}/seek/3"]):
+                        ["stat", f"{partition}/seek/3"], ["ls", f"{partition}/retention/expired"]):
             status, said = as_nobody(*command)
             self.assertNotEqual(status, 0, command)
             self.assertIn(b"Permission denied", said, command)
@@ -100,7 +100,8 @@ class OtherUserTest(CopyTest):
         self.assertNotEqual(as_nobody("cat", f"{partition}/problems.jsonl")[0], 0)
         self.assertNotEqual(as_nobody("cat", mount / "problems.jsonl")[0], 0)
         # A log that everybody may read is as it was.
-        for command in (["ls", mount / "seg-demo-0/time"], ["readlink", mount / "seg-demo-0/last"]):
+        for command in (["ls", mount / "seg-demo-0/time"], ["readlink", mount / "seg-demo-0/last"],
+                        ["ls", mount / "seg-demo-0/retention/expired"]):
             self.assertEqual(as_nobody(*command)[0], 0, command)
 
     def test_a_private_partition_directory_stays_private(self):
