@@ -5,13 +5,14 @@ import mmap
 import os
 import pty
 import select
+import shutil
 import subprocess
 import threading
 import time
 import unittest
 
 import kafka_batch
-from mounted import CopyTest, ENOENT, error_of, output, read, run, wait_until
+from mounted import CopyTest, EIO, ENOENT, error_of, output, read, run, wait_until
 
 
 # Before Linux 6.6 what is read past the kernel's cache can be mapped privately only.
@@ -249,6 +250,57 @@ class NamesTest(LivingTest):
             wait_until(lambda: error_of(os.stat, self.mounted / shown) == ENOENT, "its end")
             self.assertEqual(begun + held.read(), b"".join(
                 value + b"\n" for value in self.broker.values[:100]))
+
+    def test_a_segment_that_is_open_and_is_replaced_by_a_copy_of_itself(self):
+        path = self.broker.path(0)
+        stream = self.mounted / "segments/00000000000000000000/records.values"
+        number = os.stat(stream).st_ino
+        whole = b"".join(value + b"\n" for value in self.broker.values[:100])
+        with open(stream, "rb") as held:
+            self.assertEqual(os.pread(held.fileno(), 10, 0), whole[:10])
+            shutil.copy2(path, path + ".copy")
+            os.rename(path + ".copy", path)
+            wait_until(lambda: os.stat(stream).st_ino != number, "another file")
+            self.assertEqual(os.pread(held.fileno(), 4096, 0), whole)
+            self.assertEqual(os.pread(held.fileno(), 10, len(whole) - 10), whole[-10:])
+            self.assertEqual(os.pread(held.fileno(), 10, len(whole)), b"")
+
+    def delete(self, count):
+        for _ in range(count):
+            os.unlink(self.broker.path(self.broker.delete_oldest(), ".deleted"))
+
+    def test_retention_beside_readers_of_the_whole_partition(self):
+        for n in range(8):
+            self.broker.roll()
+            self.broker.append(*[b"%d of %d" % (i, n) for i in range(100)])
+        whole = self.broker.lines()
+        with open(self.mounted / "records.values", "rb", buffering=0) as held:
+            text = held.read(10)
+            self.delete(7)
+            wait_until(lambda: self.mounted.link("first") == "offsets/700", "the log's new start")
+            while chunk := held.read(500):
+                text += chunk
+        self.assertEqual(text, whole)
+
+    def test_a_reader_of_the_whole_partition_that_retention_has_passed(self):
+        for n in range(40):
+            self.broker.roll()
+            self.broker.append(*[b"%d of %d" % (i, n) for i in range(100)])
+        whole = self.broker.lines()
+        with open(self.mounted / "records.values", "rb", buffering=0) as held:
+            text = held.read(10)
+            self.delete(38)
+            wait_until(lambda: self.mounted.link("first") == "offsets/3800", "the log's new start")
+            with self.assertRaises(OSError) as failed:
+                while chunk := held.read(500):
+                    text += chunk
+        self.assertEqual(failed.exception.errno, EIO)
+        self.assertTrue(whole.startswith(text))
+        gone = (text.count(b"\n") + 99) // 100 * 100
+        self.assertGreaterEqual(gone, 1700)
+        lines = [line for line in self.mounted.log().splitlines() if "was taken away" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn(f"{gone:020d} with the offsets {gone} to {gone + 99}", lines[0])
 
     def test_who_may_read_a_record(self):
         path = self.broker.path(0)
