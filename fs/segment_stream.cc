@@ -30,6 +30,12 @@ bool still_there(const StreamPiece& piece, Position position, std::int64_t size_
          position + header.size_bytes <= piece.end;
 }
 
+std::optional<std::int64_t> mtime_of(const StreamPiece& piece) {
+  const auto info = piece.file->info();
+  if (!info) return std::nullopt;
+  return info->mtime_ns;
+}
+
 }  // namespace
 
 SegmentStream::SegmentStream(std::shared_ptr<const BatchLines> lines, StreamResources& resources)
@@ -90,15 +96,18 @@ Result<bool> SegmentStream::measure_once(const PieceNow& piece_now, const std::s
     MutexLock lock(mutex_);
     if (job_) return false;
     known = known_;
-    const bool complete = known.measured && !known.lacks_points;
-    if (complete && (known.damage || known.reached >= piece.end)) return true;
   }
+  const auto mtime_ns = mtime_of(piece);
+  const bool complete = known.measured && !known.lacks_points;
+  if (complete && (known.damage ? known.mtime_ns == mtime_ns : known.reached >= piece.end))
+    return true;
   ASSIGN_OR_RETURN(job, begin(piece, known));
   {
     MutexLock lock(mutex_);
     if (job_ || known_.generation != known.generation || known_.reached != known.reached)
       return false;
     job_ = job;
+    job_mtime_ns_ = mtime_ns;
   }
   const Position from = known.lacks_points ? piece.begin : std::max(known.reached, piece.begin);
   resources_.scans_begun.fetch_add(1, std::memory_order_relaxed);
@@ -136,6 +145,7 @@ Result<void> SegmentStream::take(const std::shared_ptr<Measurement>& job,
     known_.reached = measured->reached;
     known_.size_bytes = measured->output_bytes;
     known_.damage = std::move(measured->damage);
+    known_.mtime_ns = job_mtime_ns_;
     if (!measured->last_batches.empty()) known_.last_batches = std::move(measured->last_batches);
     damage = known_.damage;
   }

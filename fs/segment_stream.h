@@ -23,7 +23,8 @@ namespace offsetfs::fs {
 // The stream of one segment: what is known of it, shared by all who have it open. It holds no file:
 // those who have it open do, and hand it over with each call.
 //
-// A segment that grows is measured on from where the last pass ended. One that was truncated is
+// A segment that grows is measured on from where the last pass ended; one that is damaged from the
+// damage, once its file was written to: somebody may have mended it. One that was truncated is
 // measured again from the last batch that is still the same; what was given out behind it is stale
 // for those who opened the stream before. Any thread; no lock is held across I/O.
 class SegmentStream {
@@ -73,6 +74,7 @@ class SegmentStream {
     storage::Position reached{};
     std::int64_t size_bytes = 0;
     std::optional<StreamDamage> damage;
+    std::optional<std::int64_t> mtime_ns;  // of the `.log`, before it was found
     std::vector<Anchor> last_batches;
     std::uint32_t generation = 0;
     bool lacks_points = false;
@@ -102,6 +104,7 @@ class SegmentStream {
   mutable storage::Mutex mutex_;
   Known known_ GUARDED_BY(mutex_);
   std::shared_ptr<Measurement> job_ GUARDED_BY(mutex_);  // the pass under way, or to be taken in
+  std::optional<std::int64_t> job_mtime_ns_ GUARDED_BY(mutex_);  // before it began
   std::vector<Truncation> truncations_ GUARDED_BY(mutex_);
 };
 

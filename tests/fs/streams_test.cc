@@ -336,7 +336,8 @@ class DamagedSegmentTest : public StreamsTest {
     LogBuilder builder(dir_);
     builder.batch({"a", "b"}).batch({"c", "d"}).batch({"e", "f"});
     damage_ = builder.positions()[1];
-    builder.flip_byte(builder.positions()[2] - 2).roll().batch({"g"}).build();
+    bad_byte_ = builder.positions()[2] - 2;
+    builder.flip_byte(bad_byte_).roll().batch({"g"}).build();
     open_log(dir_);
   }
   void expect_one_problem() const {
@@ -347,6 +348,7 @@ class DamagedSegmentTest : public StreamsTest {
     EXPECT_THAT(problems[0].what, HasSubstr("go on from offset 4"));
   }
   std::int64_t damage_ = 0;
+  std::int64_t bad_byte_ = 0;
 };
 
 TEST_F(DamagedSegmentTest, StreamGivesEveryByteBeforeTheDamageThenTheError) {
@@ -357,6 +359,17 @@ TEST_F(DamagedSegmentTest, StreamGivesEveryByteBeforeTheDamageThenTheError) {
   EXPECT_EQ(read_all(*file, 100, &error), "a\nb\n");
   EXPECT_EQ(error, Errc::kCorrupt);
   expect_one_problem();
+}
+
+TEST_F(DamagedSegmentTest, WhatIsMendedInPlaceIsReadOnByWhoOpensItThen) {
+  const auto before = open_segment(0);
+  const std::string log = dir_ + "/00000000000000000000.log";
+  tests::flip_byte_of_file(log, bad_byte_);
+  const auto file = open_segment(0);
+  EXPECT_FALSE(file->flags().direct_io);
+  EXPECT_EQ(file->size_bytes(), 12);
+  EXPECT_EQ(read_all(*file), "a\nb\nc\nd\ne\nf\n");
+  EXPECT_EQ(before->size_bytes(), 4);
 }
 
 TEST_F(DamagedSegmentTest, RangeGivesEveryByteBeforeTheDamageMeasuredOrNot) {
