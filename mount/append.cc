@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,7 @@
 #include "mount/sources.h"
 #include "mount/stop_signals.h"
 #include "storage/log_dir.h"
+#include "storage/topic_partition.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -85,9 +87,33 @@ struct Tally {
   }
 };
 
+// The command that makes a log in a directory, or of its name.
+std::string create_command(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const auto name_at = path.rfind('/') + 1;  // 0 where there is no slash
+  const auto named = storage::parse_partition_dir(path.substr(name_at));
+  if (!named || named->state != storage::DirState::kLive)
+    return "offsetfs create " + path + " --topic TOPIC";
+  const auto& [topic, partition] = named->topic_partition;
+  return "offsetfs create " + (name_at == 0 ? "." : path.substr(0, name_at)) + " --topic " + topic +
+         (partition == 0 ? "" : " --partition " + std::to_string(partition));
+}
+
+// Whoever appends has no broker whose directory there would be to give.
+Result<void> check_holds_something(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found)
+    return fail(Errc::kNotFound,
+                path + ": does not exist; make a log there: " + create_command(path));
+  if (std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error))
+    return fail(Errc::kInvalid, path + ": holds no log; make one: " + create_command(path));
+  return {};
+}
+
 Result<std::shared_ptr<const storage::LogDir>> open_dir(const std::string& path) {
   Options options;
   options.sources = {path};
+  RETURN_IF_ERROR(check_holds_something(path));
   RETURN_IF_ERROR(find_sources(options));  // its errors say more
   return storage::LogDir::open({path}, storage::make_io_backend(storage::IoChoice::kPread, nullptr),
                                {});
@@ -99,10 +125,12 @@ Result<std::shared_ptr<const storage::LogDir>> open_partition(const std::string&
   if (dir->is_single_partition()) return dir;
   const auto partitions = dir->partitions();
   const std::string slash = path.ends_with('/') ? "" : "/";
-  if (partitions->size() != 1)
-    return fail(Errc::kInvalid,
-                path + ": holds " + std::to_string(partitions->size()) + " logs; give one of them" +
-                    (partitions->empty() ? "" : ", as " + path + slash + partitions->front().name));
+  if (partitions->empty())
+    return fail(Errc::kInvalid, path + ": holds no log; make one: " + create_command(path));
+  if (partitions->size() > 1)
+    return fail(Errc::kInvalid, path + ": holds " + std::to_string(partitions->size()) +
+                                    " logs; give one of them, as " + path + slash +
+                                    partitions->front().name);
   return open_dir(path + slash + partitions->front().name);
 }
 
@@ -200,6 +228,10 @@ Result<std::variant<AppendRequest, Printout>> parse_append(
   if (help) return std::move(*help);
   if (request.dir.empty())
     return fail(Errc::kInvalid, "append: no DIR given: offsetfs append DIR < FILE");
+  if (app.count("--key-separator") > 0 && request.options.key_separator.empty())
+    return fail(Errc::kInvalid,
+                "append: --key-separator '': expected what stands between key and value; leave it "
+                "out where lines have no keys");
   if (jsonl && !request.options.key_separator.empty())
     return fail(
         Errc::kInvalid,
@@ -229,9 +261,7 @@ int run_append(const std::vector<std::string>& arguments) {
   stop_at_signals();
   std::string name;
   const auto done = append(std::get<AppendRequest>(*parsed), name);
-  if (!done)
-    return fail_with(done.error().code == Errc::kInvalid ? kExitUsage : kExitFailed,
-                     "append: " + done.error().what);
+  if (!done) return fail_with(kExitFailed, "append: " + done.error().what);
   const std::string answer = name + ": " + done->text();
   if (const auto said = print(answer + "\n"); !said)
     return fail_with(kExitFailed,

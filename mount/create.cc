@@ -98,6 +98,11 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
   if (log.topic_partition.topic.empty() && !log.broker)
     return fail(Errc::kInvalid,
                 "create: no topic given: offsetfs create " + log.log_dir + " --topic TOPIC");
+  const bool names_a_log = app.count("--partition") + app.count("--topic-id") + app.count("-o") > 0;
+  if (log.topic_partition.topic.empty() && names_a_log)
+    return fail(Errc::kInvalid,
+                "create: --partition, --topic-id and -o are of a log that is made; give --topic "
+                "too, or leave them out");
   if (!topic_id.empty()) {
     log.topic_id = storage::parse_uuid(topic_id);
     if (!log.topic_id || log.topic_id->is_zero())

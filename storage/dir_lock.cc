@@ -49,7 +49,8 @@ Result<DirLock> DirLock::acquire(const std::string& log_dir) {
     if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
       if (errno != EAGAIN && errno != EACCES) return fail_errno(errno, path + ": locking");
       return fail(Errc::kBusy, path + ": held by " + holder_of(fd.get()) +
-                                   "; a directory has one writer, a broker or us");
+                                   "; a directory has one writer: stop that one, or write "
+                                   "through its mount");
     }
     if (still_there(fd.get(), path)) return DirLock(std::move(fd), path);
   }

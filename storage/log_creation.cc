@@ -66,6 +66,11 @@ Result<void> sync_directory(const std::string& path) {
   return dir->sync_dir();
 }
 
+Result<void> make_log_dir(const std::string& path) {
+  ASSIGN_OR_RETURN(const bool is_new, make_directory(path));
+  return is_new ? sync_directory(parent_of(path)) : Result<void>{};
+}
+
 Result<std::optional<Uuid>> topic_id_in(const WriteDir& partition_dir) {
   auto text = partition_dir.read_whole(kPartitionMetadata, kMostMetadataBytes);
   if (!text && text.error().code == Errc::kNotFound) return std::nullopt;
@@ -146,6 +151,7 @@ Result<void> check_topic_name(const std::string& topic) {
 }
 
 Result<void> make_broker_of(const std::string& log_dir) {
+  RETURN_IF_ERROR(make_log_dir(log_dir));
   ASSIGN_OR_RETURN(auto lock, DirLock::acquire(log_dir));
   auto made = make_broker_dir(log_dir);
   lock.release();
@@ -159,8 +165,7 @@ Result<std::string> create_log(const NewLog& log) {
                                     ": partitions are numbered from 0");
   ASSIGN_OR_RETURN(const LogConfig config, config_of(log));
 
-  ASSIGN_OR_RETURN(const bool made_log_dir, make_directory(log.log_dir));
-  if (made_log_dir) RETURN_IF_ERROR(sync_directory(parent_of(log.log_dir)));
+  RETURN_IF_ERROR(make_log_dir(log.log_dir));
   ASSIGN_OR_RETURN(const auto log_dir, PosixWriteDir::open(log.log_dir, plain_io()));
   RETURN_IF_ERROR(check_place(log, *log_dir));
   ASSIGN_OR_RETURN(auto lock, DirLock::acquire(log.log_dir));

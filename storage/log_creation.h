@@ -29,7 +29,7 @@ struct NewLog {
 // there already; kReadOnly: a broker's directory; kIo. Each with a cure.
 Result<std::string> create_log(const NewLog& log);
 
-// The same node, of the logs that are in `log_dir` already.
+// The same node, of the logs that are in `log_dir` already. That is made if it is not there.
 Result<void> make_broker_of(const std::string& log_dir);
 
 // What Kafka says of a topic's name; kInvalid.

@@ -50,6 +50,8 @@ TEST(AppendCommand, RefusalsNameTheCure) {
             "append: --batch-bytes 0: expected a number of bytes, as 16384 or 1M");
   EXPECT_EQ(refusal({"d", "--jsonl", "--key-separator", ":"}),
             "append: --jsonl and --key-separator: an object names its key itself; leave one out");
+  EXPECT_NE(refusal({"d", "--key-separator", ""}).find("between key and value; leave it out"),
+            std::string::npos);
   EXPECT_NE(refusal({"d", "-o", "retention.mss=1"}).find("did you mean retention.ms?"),
             std::string::npos);
   EXPECT_NE(refusal({"d", "--nonsense"}).find("see offsetfs append --help"), std::string::npos);

@@ -61,6 +61,9 @@ TEST(CreateCommand, EveryComplaintIsALineWithACure) {
            {{"/logs", "--topic", "a", "-o", "segment.byte=1"}, "did you mean segment.bytes?"},
            {{"/logs", "--topic", "a", "-o", "segment.bytes=1k"}, "segment.bytes"},
            {{"/logs", "--topic", "a", "--topic-id", "x"}, "22 characters"},
+           {{"/logs", "--broker", "--partition", "3"}, "give --topic too"},
+           {{"/logs", "--broker", "-o", "retention.ms=-1"}, "give --topic too"},
+           {{"/logs", "--broker", "--topic-id", "pVfDuNGtRYuTcQhOhPPQTQ"}, "give --topic too"},
        })
     EXPECT_THAT(complaint(arguments), AllOf(HasSubstr(says), Not(HasSubstr("\n"))));
 }

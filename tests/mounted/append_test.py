@@ -575,12 +575,23 @@ class CommandTest(AppendTest):
     def test_refusals_are_one_line_with_a_cure(self):
         partition = self.create()
         self.create("audit")
+        empty, node = f"{self.folder}/empty", f"{self.folder}/node"
+        os.mkdir(empty)
+        run(BINARY, "create", node, "--broker")
+        free = output(BINARY, "create", f"{self.folder}/free", "--topic", "free").decode().strip()
         holder = self.append_mount(partition)
         for arguments, status, said in (
                 ([], 1, "no DIR given"),
-                ([os.path.dirname(partition)], 1, "holds 2 logs; give one of them, as "),
-                ([self.folder + "/absent"], 2, "does not exist"),
+                ([os.path.dirname(partition)], 2, "holds 2 logs; give one of them, as "),
+                ([self.folder + "/absent"], 2,
+                 f"does not exist; make a log there: offsetfs create {self.folder}/absent --topic"),
+                ([empty], 2, f"holds no log; make one: offsetfs create {empty} --topic TOPIC\n"),
+                ([empty + "/orders-3/"], 2,
+                 f"offsetfs create {empty}/ --topic orders --partition 3\n"),
+                ([node], 2, f"holds no log; make one: offsetfs create {node} --topic TOPIC\n"),
+                ([free, "-o", "segment.bytes=1000"], 2, "at least 1048576"),
                 ([partition], 2, ".lock: held by another offsetfs"),
+                ([partition], 2, "stop that one, or write through its mount\n"),
                 ([partition, "--jsonl", "--key-separator", ":"], 1, "leave one out"),
                 ([partition, "--compression", "xz"], 1, "expected none, gzip"),
                 ([partition, "-o", "retention.mss=1"], 1, "did you mean retention.ms?")):
