@@ -3,8 +3,8 @@
 namespace offsetfs::fs {
 
 std::string_view partition_readme() {
-  return R"(This directory shows the log of one Kafka partition as files. It is read only, but for append, and
-what it shows is read from the log when it is asked for. Not every name is listed; all below exist.
+  return R"(This directory shows the log of one Kafka partition as files. It is read only, but for append and
+append.jsonl, and what it shows is read from the log when it is asked for. Not every name is listed; all below exist.
 
 Records
   cat offsets/42                    the value of the record at offset 42, exactly its bytes
@@ -76,8 +76,9 @@ Good to know
 }
 
 std::string_view broker_readme() {
-  return R"(This directory shows the logs of a Kafka broker as files. It is read only, but for orders-3/append in a
-mount with -o append, and what it shows is read from the logs when it is asked for.
+  return R"(This directory shows the logs of a Kafka broker as files. It is read only, but for orders-3/append and
+orders-3/append.jsonl in a mount with -o append, and what it shows is read from the logs when it is asked
+for.
 
   ls orders-3                       the log of partition 3 of the topic orders; see orders-3/README
   cat orders-3/offsets/42           the value of the record at offset 42

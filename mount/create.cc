@@ -8,6 +8,7 @@
 #include "mount/command_line.h"
 #include "mount/option_list.h"
 #include "mount/run.h"
+#include "storage/log_writer.h"
 
 namespace offsetfs::mount {
 namespace {
@@ -20,7 +21,8 @@ using storage::Result;
 constexpr const char* kFooter = R"(
 -o takes Kafka's topic settings, as -o segment.bytes=16777216,cleanup.policy=compact\,delete (a comma in a
 value is written "\,"); they are kept beside the log (offsetfs.properties), and hold for whoever appends to
-it with offsetfs.
+it with offsetfs. The least segment.bytes is )";
+constexpr const char* kFooterBehindLeast = R"(.
 
 Mind that a broker deletes what is older than a week, by the records' own times, unless retention.ms says
 otherwise.
@@ -89,7 +91,8 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
                "DIR becomes a whole node: a KRaft broker can be started on it at once, and has the "
                "logs that are there; without --topic nothing else is made");
   app.add_flag("--force", log.force, "even in a directory that belongs to a broker");
-  app.footer(kFooter);
+  app.footer(std::string(kFooter) + std::to_string(storage::LogWriter::kLeastSegmentBytes) +
+             kFooterBehindLeast);
 
   ASSIGN_OR_RETURN(auto help, parse_arguments(app, arguments));
   if (help) return std::move(*help);

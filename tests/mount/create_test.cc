@@ -68,6 +68,12 @@ TEST(CreateCommand, EveryComplaintIsALineWithACure) {
     EXPECT_THAT(complaint(arguments), AllOf(HasSubstr(says), Not(HasSubstr("\n"))));
 }
 
+TEST(CreateCommand, ItsHelpSaysHowSmallASegmentMayBe) {
+  const auto help = parse_create({"--help"});
+  ASSERT_TRUE(help);
+  EXPECT_THAT(std::get<Printout>(*help).text, HasSubstr("least segment.bytes is 1048576."));
+}
+
 TEST(Subcommands, AreFoundByTheFirstArgumentAlone) {
   EXPECT_EQ(find_subcommand({}), nullptr);
   EXPECT_EQ(find_subcommand({"/data", "create"}), nullptr);
