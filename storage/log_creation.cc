@@ -32,12 +32,12 @@ bool is_legal(char c) {
          c == '_' || c == '-';
 }
 
-bool holds_segments(const WriteDir& dir) {
-  const auto names = dir.list_files();
-  return names && std::ranges::any_of(*names, [](const std::string& name) {
-           const auto parsed = parse_segment_file(name);
-           return parsed && parsed->file == SegmentFile::kLog;
-         });
+Result<bool> holds_segments(const WriteDir& dir) {
+  ASSIGN_OR_RETURN(const auto names, dir.list_files());
+  return std::ranges::any_of(names, [](const std::string& name) {
+    const auto parsed = parse_segment_file(name);
+    return parsed && parsed->file == SegmentFile::kLog;
+  });
 }
 
 // True if it was made, false if it was there.
@@ -116,7 +116,8 @@ Result<LogConfig> config_of(const NewLog& log) {
 }
 
 Result<void> check_place(const NewLog& log, const WriteDir& log_dir) {
-  if (holds_segments(log_dir))
+  ASSIGN_OR_RETURN(const bool is_partition, holds_segments(log_dir));
+  if (is_partition)
     return fail(Errc::kInvalid, log.log_dir +
                                     ": holds segments, so it is a partition's directory itself; "
                                     "give the one above it");
@@ -126,8 +127,10 @@ Result<void> check_place(const NewLog& log, const WriteDir& log_dir) {
 
 Result<void> write_log(const NewLog& log, const LogConfig& config, const Uuid& topic_id,
                        std::shared_ptr<WriteDir> dir, std::shared_ptr<LogDirWriter> log_dir) {
-  if (!log.settings.empty())
-    RETURN_IF_ERROR(dir->replace(kLogSettingsFile, render_log_settings(log.settings)));
+  // What a creation that was cut short left there was asked for then, and not now.
+  RETURN_IF_ERROR(log.settings.empty()
+                      ? dir->unlink_if_there(kLogSettingsFile)
+                      : dir->replace(kLogSettingsFile, render_log_settings(log.settings)));
   LogWriter::Options options;
   options.config = config;
   options.topic_id = topic_id;
@@ -175,12 +178,14 @@ Result<std::string> create_log(const NewLog& log) {
   ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> dir,
                    log_dir->open_or_make_below(log.topic_partition.to_string()));
   RETURN_IF_ERROR(log_dir->sync_dir());
-  if (holds_segments(*dir)) {
+  ASSIGN_OR_RETURN(const bool is_there, holds_segments(*dir));
+  if (is_there) {
     lock.release();
     return fail(Errc::kBusy, path + ": is there already; append to it with offsetfs append " +
                                  path + ", or choose another partition");
   }
   ASSIGN_OR_RETURN(auto checkpoints, LogDirWriter::open(log_dir, std::move(lock)));
+  RETURN_IF_ERROR(checkpoints->forget(log.topic_partition));
   RETURN_IF_ERROR(write_log(log, config, topic_id, std::move(dir), checkpoints));
   if (log.broker) RETURN_IF_ERROR(make_broker_dir(log.log_dir));
   RETURN_IF_ERROR(checkpoints->close());

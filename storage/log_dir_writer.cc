@@ -81,6 +81,19 @@ Result<void> LogDirWriter::checkpoint_cleaner(const TopicPartition& topic_partit
   return dir_->replace(kCleanerOffsetCheckpoint, render_offset_checkpoint(first_dirty_offsets_));
 }
 
+Result<void> LogDirWriter::forget(const TopicPartition& topic_partition) {
+  const MutexLock guard(mutex_);
+  const std::pair<const char*, OffsetCheckpoint*> checkpoints[] = {
+      {kRecoveryPointCheckpoint, &recovery_points_},
+      {kLogStartOffsetCheckpoint, &log_start_offsets_},
+      {kHighWatermarkCheckpoint, &high_watermarks_},
+      {kCleanerOffsetCheckpoint, &first_dirty_offsets_}};
+  for (const auto& [name, entries] : checkpoints)
+    if (entries->erase(topic_partition) != 0)
+      RETURN_IF_ERROR(dir_->replace(name, render_offset_checkpoint(*entries)));
+  return {};
+}
+
 void LogDirWriter::closed_cleanly(const TopicPartition& topic_partition) {
   const MutexLock guard(mutex_);
   open_.erase(topic_partition);

@@ -46,6 +46,8 @@ class LogDirWriter {
                           std::optional<Offset> log_start_offset, Offset log_end_offset);
   // Writes the cleaner's checkpoint.
   Result<void> checkpoint_cleaner(const TopicPartition& topic_partition, Offset first_dirty_offset);
+  // The log was removed, and one that is made anew inherits nothing: its entries go, durably.
+  Result<void> forget(const TopicPartition& topic_partition);
   void closed_cleanly(const TopicPartition& topic_partition);
   // The mark, if it is true, and the lock is let go. True if the mark was written.
   Result<bool> close();

@@ -144,6 +144,27 @@ TEST_F(LogCreation, ACreationThatWasCutShortIsFinished) {
   EXPECT_TRUE(stdfs::exists(path + "/00000000000000000000.log"));
 }
 
+TEST_F(LogCreation, ALogThatIsMadeAnewInheritsNothing) {
+  made(orders(1));
+  const auto path = made(orders());
+  stdfs::remove_all(path);
+  for (const char* checkpoint : {"recovery-point-offset-checkpoint", "log-start-offset-checkpoint",
+                                 "replication-offset-checkpoint", "cleaner-offset-checkpoint"})
+    write(checkpoint, "0\n2\norders 0 1000\norders 1 0\n");
+  ASSERT_EQ(made(orders()), path);
+  EXPECT_TRUE(stdfs::exists(path + "/00000000000000000000.log"));
+  EXPECT_EQ(content_of(log_dir_ + "/recovery-point-offset-checkpoint"),
+            "0\n2\norders 0 0\norders 1 0\n");
+  EXPECT_EQ(content_of(log_dir_ + "/log-start-offset-checkpoint"), "0\n1\norders 1 0\n");
+  EXPECT_EQ(content_of(log_dir_ + "/cleaner-offset-checkpoint"), "0\n1\norders 1 0\n");
+}
+
+TEST_F(LogCreation, SettingsOfACreationThatWasCutShortAreNotTheNextOnes) {
+  stdfs::create_directories(log_dir_ + "/orders-0");
+  write("orders-0/offsetfs.properties", "retention.ms=1000\n");
+  EXPECT_FALSE(stdfs::exists(made(orders()) + "/offsetfs.properties"));
+}
+
 TEST_F(LogCreation, AHeldLogDirectoryIsRefusedEvenByForce) {
   stdfs::create_directory(log_dir_);
   const auto held = DirLock::acquire(log_dir_);
