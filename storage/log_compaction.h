@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,10 @@ class LogCompaction {
   LogCompaction(LogWriter& log, const Options& options) : log_(log), options_(options) {}
 
   // Does nothing unless cleanup.policy has `compact`, log.cleaner.enable holds, and enough is dirty
-  // (compaction_plan.h). kCorrupt, kUnsupported (magic 0 or 1, an unknown codec), kTooLarge name
-  // file and position, and nothing was changed; so after kIo, but for groups of segments that were
-  // done before.
+  // (compaction_plan.h). Groups of segments that were done before a failure stay done, which loses
+  // nothing; the others are as they were. kCorrupt, kUnsupported (magic 0 or 1, an unknown codec)
+  // and kTooLarge name file and position and are for good: until the log is opened anew, every call
+  // says the same, and reads and writes nothing.
   Result<Run> run(TimestampMs now);
   // The same, however little is dirty.
   Result<Run> run_at_once(TimestampMs now);
@@ -61,11 +63,13 @@ class LogCompaction {
   TimestampMs next_due() const { return waiting_.next_due(); }
 
  private:
+  Result<Run> clean_once(CompactionInput& input, const CompactionPlan& plan, TimestampMs now);
   Result<Run> clean(CompactionInput& input, const CompactionPlan& plan, TimestampMs now);
 
   LogWriter& log_;
   const Options options_;
   DeletedFiles waiting_;
+  std::optional<Error> uncleanable_;
 };
 
 }  // namespace offsetfs::storage

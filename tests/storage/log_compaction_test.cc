@@ -315,6 +315,29 @@ TEST(LogCompactionTest, AnOffsetThatCanNotStandWhereItDoesIsDamage) {
   }
 }
 
+// The clean part is rewritten with every pass: what lies before the damage would be each time.
+TEST(LogCompactionTest, AfterDamageNoPassWritesAnythingAgain) {
+  const auto dir = std::make_shared<CrashingDir>(1);
+  const auto log = open_log(dir, compacted());
+  LogCompaction compaction(*log);
+  History history(5);
+  history.append_segments(*log, 3);
+  const auto damaged = segment_file_name({log->segments()[2].base_offset, SegmentFile::kLog, {}});
+  dir->content(damaged)[80] ^= 1;
+  const auto refused = compaction.run(kStart);
+  ASSERT_FALSE(refused);
+  history.append_segments(*log, 1);
+  dir->content(damaged)[80] ^= 1;
+  const auto before = dir->contents();
+  const auto again = compaction.run(kStart);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().what, refused.error().what);
+  EXPECT_EQ(dir->contents(), before);
+  const auto anew = LogCompaction(*log).run(kStart);
+  ASSERT_TRUE(anew) << anew.error().what;
+  EXPECT_TRUE(anew->cleaned);
+}
+
 TEST(LogCompactionTest, APassCanBeStoppedAtAnyBatch) {
   const auto dir = std::make_shared<CrashingDir>(1);
   const auto log = open_log(dir, compacted());
