@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/check.h"
 #include "storage/control_record.h"
 #include "storage/record_batch.h"
 #include "storage/retention.h"
@@ -53,10 +54,11 @@ bool CompactionFilter::stays(const BatchHeader& header, const Record& record) co
 
 Result<void> CompactionFilter::read(const BatchHeader& header, Bytes entry, bool drop_all) {
   kept_.clear();
-  dropped_any_ = keeps_tombstone_ = false;
+  kept_any_ = dropped_any_ = keeps_tombstone_ = false;
   DecodeLimits limits;
   limits.decompressed_bytes = options_.decompressed_limit_bytes;
-  ASSIGN_OR_RETURN(RecordReader records, RecordReader::open(header, entry, scratch_, limits));
+  ASSIGN_OR_RETURN(records_, RecordReader::open(header, entry, scratch_, limits));
+  RecordReader records = records_;
   Record record;
   for (;;) {
     const auto step = records.next(record);
@@ -65,12 +67,10 @@ Result<void> CompactionFilter::read(const BatchHeader& header, Bytes entry, bool
     if (record.timestamp < kNoTimestamp)
       return fail(Errc::kCorrupt, "offset " + std::to_string(record.offset.value) +
                                       ": a timestamp of " + std::to_string(record.timestamp.value));
-    if (drop_all || !stays(header, record)) {
-      dropped_any_ = true;
-      continue;
-    }
-    if (!record.value) keeps_tombstone_ = true;
-    kept_.push_back(record);
+    const bool is_kept = !drop_all && stays(header, record);
+    kept_.push_back(is_kept);
+    (is_kept ? kept_any_ : dropped_any_) = true;
+    if (is_kept && !record.value) keeps_tombstone_ = true;
   }
 }
 
@@ -96,7 +96,7 @@ Result<CompactionFilter::Kept> CompactionFilter::filter(const BatchHeader& heade
   const bool keeps_header = is_last_of_producer(header) || ends_pass;
   if (drop_all && !keeps_header) return kept;
   RETURN_IF_ERROR(read(header, entry, drop_all));
-  if (kept_.empty()) {
+  if (!kept_any_) {
     if (keeps_header) kept.batch = emptied(header);
     return kept;
   }
@@ -118,7 +118,10 @@ Bytes CompactionFilter::rebuild(const BatchHeader& header,
   options.delete_horizon = delete_horizon;
   builder_.start(options);
   std::vector<RecordHeader> headers;
-  for (const Record& record : kept_) {
+  Record record;
+  for (const bool is_kept : kept_) {
+    CHECK(records_.next(record) == RecordReader::Step::kRecord);  // as it was read before
+    if (!is_kept) continue;
     headers.clear();
     for (RecordHeaders rest = record.headers; !rest.empty();) headers.push_back(rest.pop_front());
     builder_.add_at(record.offset, record.timestamp, record.key, record.value, headers);

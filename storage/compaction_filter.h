@@ -12,6 +12,7 @@
 #include "storage/key_offsets.h"
 #include "storage/producer_snapshot.h"
 #include "storage/record.h"
+#include "storage/record_batch.h"
 #include "storage/result.h"
 #include "storage/units.h"
 
@@ -69,7 +70,9 @@ class CompactionFilter {
 
   // Of the batch at hand.
   std::string scratch_;
-  std::vector<Record> kept_;
+  RecordReader records_;    // at the first, over `scratch_` where that is compressed
+  std::vector<bool> kept_;  // by ordinal: a bit a record, as a batch may hold a great many
+  bool kept_any_ = false;
   bool dropped_any_ = false;
   bool keeps_tombstone_ = false;
   BatchBuilder builder_;
