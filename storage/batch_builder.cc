@@ -109,7 +109,10 @@ void BatchBuilder::add_at(Offset offset, TimestampMs timestamp, std::optional<By
   max_timestamp_ = std::max(max_timestamp_, timestamp);
 
   const auto delta = static_cast<std::int32_t>(offset_delta);
-  const std::int64_t timestamp_delta = timestamp - base_timestamp_;
+  // From -1 to the last moment is one more than fits: it wraps, and so does the reader's sum.
+  const auto timestamp_delta =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(timestamp.value) -
+                                static_cast<std::uint64_t>(base_timestamp_.value));
   const std::size_t body = 1 + varlong_bytes(timestamp_delta) + varint_bytes(delta) +
                            nullable_bytes(key) + nullable_bytes(value) + headers_bytes(headers);
   CHECK(body <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()));

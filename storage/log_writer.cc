@@ -184,13 +184,16 @@ Result<void> LogWriter::check_keys(Bytes batch) const {
   ASSIGN_OR_RETURN(const auto decoded, DecodedBatch::decode(batch));
   RecordReader records = decoded->records();
   Record record;
-  while (records.next(record) == RecordReader::Step::kRecord) {
+  for (;;) {
+    const auto step = records.next(record);
+    if (step == RecordReader::Step::kEnd) return {};
+    if (step == RecordReader::Step::kCorrupt)
+      return fail(Errc::kInvalid, "a batch that can't be read: " + records.why());
     if (!record.key)
       return fail(Errc::kInvalid,
                   "Compacted topic cannot accept message without key in topic partition " +
                       topic_partition_.to_string() + ".");
   }
-  return {};
 }
 
 Result<LogWriter::Appended> LogWriter::append(std::span<char> batch) {

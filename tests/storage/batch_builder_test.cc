@@ -56,6 +56,20 @@ TEST(BatchBuilderTest, WritesWhatCompactionLeavesAsKafkaDoes) {
   EXPECT_EQ(tests::hex(builder.build()), tests::hex(tests::golden_empty_batch()));
 }
 
+TEST(BatchBuilderTest, TimesAsFarApartAsCanBeComeBack) {
+  BatchBuilder builder;
+  builder.add(kNoTimestamp, kNull, "a");
+  builder.add({INT64_MAX}, kNull, "b");
+  const auto batch = DecodedBatch::decode(builder.build());
+  ASSERT_TRUE(batch) << batch.error().what;
+  RecordReader records = (*batch)->records();
+  for (const TimestampMs expected : {kNoTimestamp, TimestampMs{INT64_MAX}}) {
+    Record record;
+    ASSERT_EQ(records.next(record), RecordReader::Step::kRecord);
+    EXPECT_EQ(record.timestamp, expected);
+  }
+}
+
 TEST(BatchBuilderTest, OffsetsAreAssignedAfterwardsOutsideTheSum) {
   BatchBuilder builder;
   builder.add({5}, kNull, "a");

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/batch_builder.h"
 #include "storage/log_dir.h"
 #include "storage/partition_metadata.h"
 #include "tests/support/crashing_dir.h"
@@ -117,6 +118,23 @@ TEST(LogWriterTest, ABatchThatIsNotWholeIsRefusedAndChangesNothing) {
   EXPECT_EQ(log->log_end_offset(), Offset{0});
   std::string batch = good;
   EXPECT_EQ(log->append(batch)->last_offset, Offset{1});
+}
+
+// Its CRC is good, its records are not: what is read before the bad one says nothing of the rest.
+TEST(LogWriterTest, ACompactedLogRefusesABatchThatCanNotBeRead) {
+  auto options = writer_options();
+  options.config.cleanup_policy = {.compact = true, .remove = false};
+  const auto log = open_log(std::make_shared<CrashingDir>(1), options);
+  storage::BatchBuilder builder;
+  builder.add({1}, "key", "one");
+  builder.add({1}, "key", "two");
+  std::string batch = builder.build();
+  batch[batch.size() - 13] ^= 2;            // the length of the second record
+  storage::assign_append_time(batch, {1});  // sums it anew
+  const auto refused = log->append(batch);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kInvalid);
+  EXPECT_EQ(log->log_end_offset(), Offset{0});
 }
 
 TEST(LogWriterTest, AFullSegmentMayBeExactlyFullAndOneByteMoreRolls) {
