@@ -99,7 +99,8 @@ Result<void> add_partition(const PosixWriteDir& log_dir, const TopicPartition& t
   // The broker's own are not a topic's: server.properties would have them.
   std::erase_if(settings, [](const auto& setting) { return setting.first.starts_with("log."); });
   ASSIGN_OR_RETURN(const auto epochs_text, read_if_there(*dir, "leader-epoch-checkpoint"));
-  ASSIGN_OR_RETURN(const auto epochs, parse_leader_epochs(epochs_text.value_or(""), name));
+  ASSIGN_OR_RETURN(const auto epochs, parse_leader_epochs(epochs_text.value_or(""),
+                                                          dir->name_of("leader-epoch-checkpoint")));
 
   const auto [found, is_new] = topics.try_emplace(topic_partition.topic);
   BootstrapTopic& topic = found->second;

@@ -147,6 +147,56 @@ std::optional<std::string> unescape(std::string_view raw) {
   return text;
 }
 
+// The first character of `text`, which begins with a byte beyond ASCII, and its bytes; nothing if
+// that is no UTF-8.
+std::optional<std::pair<std::uint32_t, std::size_t>> first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(text[i]) & 0xff; };
+  const std::size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < size) return std::nullopt;
+  std::uint32_t code_point = byte(0) & (0x7fU >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
+    code_point = code_point << 6 | (byte(i) & 0x3f);
+  }
+  // Each has one spelling; what append_utf8 would spell otherwise is none.
+  std::string spelled;
+  append_utf8(spelled, code_point);
+  if (code_point > 0x10ffff || is_high_surrogate(code_point) || is_low_surrogate(code_point) ||
+      spelled != text.substr(0, size))
+    return std::nullopt;
+  return std::pair{code_point, size};
+}
+
+void append_escaped_unit(std::string& escaped, std::uint32_t unit) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  escaped += "\\u";
+  for (const int shift : {12, 8, 4, 0}) escaped += kDigits[unit >> shift & 0xf];
+}
+
+// Java reads the file as ISO 8859-1, where UTF-8 would be other characters. Bytes that are none
+// stay: there is no way to write them.
+std::string escape_beyond_ascii(std::string_view text) {
+  std::string escaped;
+  while (!text.empty()) {
+    const bool is_ascii = (text[0] & 0x80) == 0;
+    const auto character = is_ascii ? std::nullopt : first_character(text);
+    if (!character) {
+      escaped += text[0];
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto [code_point, size] = *character;
+    if (code_point < 0x10000) {
+      append_escaped_unit(escaped, code_point);
+    } else {
+      append_escaped_unit(escaped, 0xd800 + ((code_point - 0x10000) >> 10));
+      append_escaped_unit(escaped, 0xdc00 + ((code_point - 0x10000) & 0x3ff));
+    }
+    text.remove_prefix(size);
+  }
+  return escaped;
+}
+
 // Blanks matter all through a key, and in front of a value.
 std::string escape(std::string_view text, bool is_key) {
   std::string escaped;
@@ -192,7 +242,7 @@ Result<JavaProperties> parse_java_properties(std::string_view text, const std::s
 std::string render_java_properties(const JavaProperties& properties) {
   std::string text;
   for (const auto& [key, value] : properties)
-    text += escape(key, true) + "=" + escape(value, false) + "\n";
+    text += escape_beyond_ascii(escape(key, true) + "=" + escape(value, false)) + "\n";
   return text;
 }
 

@@ -8,7 +8,7 @@
 namespace offsetfs::storage {
 namespace {
 
-enum class Type { kInteger, kDouble, kBoolean, kPolicy, kTimestampType, kText };
+enum class Type { kInteger, kDouble, kBoolean, kPolicy, kTimestampType, kCompression };
 
 // A broker's name for a topic setting, with what one of its units is in the topic's.
 struct Synonym {
@@ -266,7 +266,7 @@ constexpr auto kDefinitions = std::to_array<Definition>({
     {"compression.type",
      {{{"compression.type"}}},
      "producer",
-     Type::kText,
+     Type::kCompression,
      0,
      0,
      [](LogConfig& config, std::string_view value) { config.compression_type = value; }},
@@ -314,7 +314,10 @@ Result<std::string> canonical(const Definition& definition, std::string_view wri
                 std::string(definition.name) + ": '" + std::string(value) + "' is not " + wanted);
   };
   switch (definition.type) {
-    case Type::kText: return std::string(value);
+    case Type::kCompression:
+      for (const auto* known : {"producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"})
+        if (value == known) return std::string(value);
+      return refuse("producer, uncompressed, gzip, snappy, lz4 or zstd");
     case Type::kBoolean:
       if (equals_folded(value, "true")) return std::string("true");
       if (equals_folded(value, "false")) return std::string("false");

@@ -455,6 +455,12 @@ class Recovery {
     return rebuilt.transaction_index->append(render_aborted_transaction(aborted));
   }
 
+  std::string dir_path() const {
+    std::string path = dir_.name_of("");
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    return path;
+  }
+
   std::string at(const WrittenSegment& segment, Position position) const {
     return dir_.name_of(file_of(segment.base_offset, SegmentFile::kLog)) + ": at position " +
            std::to_string(position.value) + ": ";
@@ -534,17 +540,19 @@ class Recovery {
         std::max(options_.log_start_offset.value_or(Offset{0}), log_.segments.front().base_offset);
     if (log_.log_end_offset < log_.log_start_offset)
       return fail(Errc::kCorrupt,
-                  dir_.name_of("") + ": the log ends at " +
-                      std::to_string(log_.log_end_offset.value) + ", before its start at " +
-                      std::to_string(log_.log_start_offset.value) +
-                      " (log-start-offset-checkpoint). Its last segments are missing");
+                  dir_path() + ": the log ends at " + std::to_string(log_.log_end_offset.value) +
+                      ", before its start at " + std::to_string(log_.log_start_offset.value) +
+                      " (log-start-offset-checkpoint). Its last segments are missing: bring them "
+                      "back, or lower its entry there");
     if (log_.log_end_offset < options_.recovery_point)
       return fail(Errc::kCorrupt,
-                  dir_.name_of("") + ": the log ends at offset " +
+                  dir_path() + ": the log ends at offset " +
                       std::to_string(log_.log_end_offset.value) + ", and was flushed up to " +
                       std::to_string(options_.recovery_point.value) +
                       " once (recovery-point-offset-checkpoint): a segment is lost, or its end. "
-                      "Offsets are never given twice, so nothing is appended here");
+                      "Offsets are never given twice, so nothing is appended here: restore the "
+                      "segment from a copy or a replica; or, if all readers may meet other records "
+                      "at these offsets, lower its entry there");
     log_.recovery_point = options_.clean ? log_.log_end_offset
                                          : std::min(options_.recovery_point, log_.log_end_offset);
     // A broker's cache ends where the log does; one that begins there has not written yet.

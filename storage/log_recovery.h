@@ -16,7 +16,7 @@
 namespace offsetfs::storage {
 
 // What was done to a log when it was opened for writing: everything that was cut, removed or passed
-// over. Nothing else was.
+// over. Producer snapshots that have been superseded go unsaid.
 struct RecoveryReport {
   struct Cut {
     std::string file;

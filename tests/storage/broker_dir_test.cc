@@ -145,6 +145,15 @@ TEST_F(BrokerDir, NamesEveryPartitionThatIsThereWithItsIdSettingsAndEpoch) {
               HasSubstr("\nlog.dirs=" + stdfs::canonical(log_dir_).string() + "\n"));
 }
 
+TEST_F(BrokerDir, JunkIsToldByTheNameOfItsFile) {
+  auto made = log("orders", 0);
+  make(made);
+  write("orders-0/leader-epoch-checkpoint", "junk\n");
+  const auto refused = make_broker_of(log_dir_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("orders-0/leader-epoch-checkpoint:1"));
+}
+
 TEST_F(BrokerDir, MadeAgainItKeepsItsIdsAndTheEditedProperties) {
   auto made = log("orders", 0);
   made.broker = true;

@@ -59,6 +59,15 @@ TEST(JavaPropertiesTest, AMalformedEscapeIsToldWithItsLine) {
   }
 }
 
+// A path of log.dirs: Java reads bytes, not UTF-8.
+TEST(JavaPropertiesTest, WhatIsBeyondAsciiIsWrittenInEscapes) {
+  const JavaProperties properties = {{"log.dirs", "/srv/M\xc3\xbcll/\xe2\x82\xac/\xf0\x9f\x98\x80"},
+                                     {"no.utf8", "a\xff\xed\xa0\x80\xc0\xaf\xe2\x82"}};
+  const std::string text = render_java_properties(properties);
+  EXPECT_THAT(text, HasSubstr("log.dirs=/srv/M\\u00fcll/\\u20ac/\\ud83d\\ude00\n"));
+  EXPECT_EQ(*parse_java_properties(text, "f"), properties);
+}
+
 TEST(JavaPropertiesTest, GarbageIsReadOrRefused) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(seed);

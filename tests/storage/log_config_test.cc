@@ -116,6 +116,8 @@ TEST(LogConfigTest, ASettingFromOutsideIsChecked) {
   EXPECT_EQ(check_setting("retentoin.ms", "1").error().code, Errc::kNotFound);
   EXPECT_FALSE(check_setting("segment.bytes", "13").has_value());
   EXPECT_FALSE(check_setting("cleanup.policy", "remove").has_value());
+  EXPECT_TRUE(check_setting("compression.type", "lz4").has_value());
+  EXPECT_THAT(check_setting("compression.type", "lzma").error().what, HasSubstr("lz4 or zstd"));
 }
 
 TEST(LogConfigTest, OnlyKnownSettingsAreHarmless) {
