@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <dirent.h>
@@ -16,6 +18,7 @@
 #include "storage/file_info.h"
 #include "storage/guarded_file.h"
 #include "storage/inotify.h"
+#include "storage/mutex.h"
 
 namespace offsetfs::storage {
 namespace {
@@ -100,6 +103,41 @@ struct DirCalls {
   std::string path;
   std::string real_path;
   std::shared_ptr<const IoBackend> io;
+};
+
+// What a source that may not answer said of its directories last. Calls share it: they note their
+// answers themselves, however late these come.
+struct SeenDirectories {
+  static constexpr std::size_t kMost = 1U << 16;
+  static constexpr std::size_t kMostAsked = 8;
+
+  std::optional<FileInfo> find(const std::string& below) const {
+    const MutexLock lock(mutex);
+    const auto found = infos.find(below);
+    return found == infos.end() ? std::nullopt : std::optional(found->second);
+  }
+  void note(const std::string& below, const Result<FileInfo>& info) {
+    const MutexLock lock(mutex);
+    if (info && S_ISDIR(info->mode)) {
+      if (infos.size() >= kMost) infos.clear();
+      infos.insert_or_assign(below, *info);
+    } else if (info || info.error().code == Errc::kNotFound) {
+      infos.erase(below);
+    }
+  }
+  // Whether to ask for who comes later. Few at a time: each may hang.
+  bool begin_asking(const std::string& below) {
+    const MutexLock lock(mutex);
+    return asked.size() < kMostAsked && asked.insert(below).second;
+  }
+  void end_asking(const std::string& below) {
+    const MutexLock lock(mutex);
+    asked.erase(below);
+  }
+
+  mutable Mutex mutex;
+  std::unordered_map<std::string, FileInfo> infos GUARDED_BY(mutex);
+  std::unordered_set<std::string> asked GUARDED_BY(mutex);
 };
 
 Result<void> DirCalls::list(const std::string& below,
@@ -194,7 +232,9 @@ Result<std::shared_ptr<const SourceDir>> SourceDir::open(
 
 SourceDir::SourceDir(std::shared_ptr<const DirCalls> calls,
                      std::shared_ptr<const SourceGuard> guard)
-    : calls_(std::move(calls)), guard_(std::move(guard)) {}
+    : calls_(std::move(calls)),
+      guard_(std::move(guard)),
+      seen_(std::make_shared<SeenDirectories>()) {}
 
 const std::string& SourceDir::path() const { return calls_->path; }
 const std::string& SourceDir::real_path() const { return calls_->real_path; }
@@ -227,23 +267,24 @@ Result<void> SourceDir::list(const std::string& below,
 
 Result<FileInfo> SourceDir::info(const std::string& below) const {
   if (guard_ == nullptr) return calls_->info(below);
-  const auto remembered = remembered_directory(below);
-  if (remembered && guard_->is_slow()) return *remembered;
-  auto info = guard_->get<FileInfo>([calls = calls_, below] { return calls->info(below); },
-                                    remembered ? kPatience : guard_->timeout());
-  if (!info && info.error().sys_errno == ETIMEDOUT && remembered) return *remembered;
-  if (info && S_ISDIR(info->mode)) {
-    const MutexLock lock(mutex_);
-    if (directories_.size() >= kMostRemembered) directories_.clear();
-    directories_.insert_or_assign(below, *info);
+  const auto ask = [calls = calls_, seen = seen_, below] {
+    auto info = calls->info(below);
+    seen->note(below, info);
+    return info;
+  };
+  const auto remembered = seen_->find(below);
+  if (remembered && guard_->is_slow()) {
+    if (seen_->begin_asking(below)) {
+      guard_->leave_to_itself([calls = calls_, seen = seen_, below] {
+        seen->note(below, calls->info(below));
+        seen->end_asking(below);
+      });
+    }
+    return *remembered;
   }
+  auto info = guard_->get<FileInfo>(ask, remembered ? kPatience : guard_->timeout());
+  if (!info && info.error().sys_errno == ETIMEDOUT && remembered) return *remembered;
   return info;
-}
-
-std::optional<FileInfo> SourceDir::remembered_directory(const std::string& below) const {
-  const MutexLock lock(mutex_);
-  const auto found = directories_.find(below);
-  return found == directories_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::int64_t SourceDir::birth_ns(const std::string& below) const {

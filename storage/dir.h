@@ -6,17 +6,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "storage/file.h"
-#include "storage/mutex.h"
 #include "storage/result.h"
 #include "storage/source_guard.h"
 #include "storage/unique_fd.h"
 
 namespace offsetfs::storage {
 
-struct DirCalls;  // dir.cc
+struct DirCalls;         // dir.cc
+struct SeenDirectories;  // dir.cc
 
 // A source directory (a log directory, or a partition directory that was given alone) and what lies
 // below it. Paths are relative to it and never leave it: no symbolic link is followed at any depth
@@ -35,7 +34,8 @@ class SourceDir {
   // `path` itself may be a symbolic link: the user typed it. kNotFound, kIo; kInvalid if it is no
   // directory.
   // With `guard`, and on a file system that may never answer (another machine's, a daemon's), calls
-  // are given up after its time; of directories that were seen before then tells what was seen.
+  // are given up after its time; of directories that were seen before then tells what was seen. An
+  // answer that comes too late for who asked is what is told next time.
   static Result<std::shared_ptr<const SourceDir>> open(
       const std::string& path, std::shared_ptr<const IoBackend> io,
       std::optional<SourceGuard::Options> guard = std::nullopt);
@@ -70,15 +70,12 @@ class SourceDir {
  private:
   // How long who asks of a directory that was seen before waits for news of it.
   static constexpr std::chrono::milliseconds kPatience{200};
-  static constexpr std::size_t kMostRemembered = 1U << 16;
 
   SourceDir(std::shared_ptr<const DirCalls> calls, std::shared_ptr<const SourceGuard> guard);
-  std::optional<FileInfo> remembered_directory(const std::string& below) const;
 
   const std::shared_ptr<const DirCalls> calls_;
   const std::shared_ptr<const SourceGuard> guard_;  // null: calls are just made
-  mutable Mutex mutex_;
-  mutable std::unordered_map<std::string, FileInfo> directories_ GUARDED_BY(mutex_);
+  const std::shared_ptr<SeenDirectories> seen_;     // of a guarded one
 };
 
 // The whole of a small file. kTooLarge beyond `limit_bytes`.

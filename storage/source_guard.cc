@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -37,6 +38,7 @@ struct SourceGuard::Shared {
   std::condition_variable done;
   std::deque<std::shared_ptr<Job>> queue;
   std::set<std::shared_ptr<Job>> under_way;
+  Clock::time_point last_answer{};
   int threads = 0;
   int idle = 0;
   int waiting = 0;
@@ -44,7 +46,7 @@ struct SourceGuard::Shared {
   bool ended = false;
 
   void work(const std::shared_ptr<Shared>& self);
-  void submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job);
+  int submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job);
   // Under the lock: who hears it may be gone once the guard is.
   void say(const std::string& what) const {
     if (!ended && options.notice) options.notice(source + ": " + what);
@@ -68,6 +70,7 @@ void SourceGuard::Shared::work(const std::shared_ptr<Shared>& self) {
     lock.lock();
     under_way.erase(job);
     job->done = true;
+    last_answer = Clock::now();
     const bool answers_again = std::exchange(stalled, false);
     done.notify_all();
     if (answers_again) say("the source answers again");
@@ -77,15 +80,21 @@ void SourceGuard::Shared::work(const std::shared_ptr<Shared>& self) {
   (void)self;
 }
 
-// Under the lock.
-void SourceGuard::Shared::submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job) {
+// Under the lock. An errno if no thread could be made for it and there is none that comes to it: it
+// stays in the queue for the next.
+int SourceGuard::Shared::submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job) {
   queue.push_back(std::move(job));
   if (idle >= static_cast<int>(queue.size()) || threads >= kMostThreads) {
     more.notify_one();
-    return;
+    return 0;
+  }
+  try {
+    std::thread([self] { self->work(self); }).detach();
+  } catch (const std::system_error& error) {
+    return threads > 0 ? 0 : error.code().value();
   }
   ++threads;
-  std::thread([self] { self->work(self); }).detach();
+  return 0;
 }
 
 SourceGuard::SourceGuard(std::string source, Options options)
@@ -106,6 +115,7 @@ bool SourceGuard::is_slow() const {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->stalled) return true;
   const auto now = Clock::now();
+  if (now - shared_->last_answer <= kSlow) return false;
   for (const auto& job : shared_->under_way)
     if (now - job->begun > kSlow) return true;
   return false;
@@ -119,8 +129,11 @@ Result<void> SourceGuard::run(std::function<void()> call, milliseconds patience)
   job->call = std::move(call);
   std::unique_lock lock(shared_->mutex);
   if (shared_->stalled || shared_->waiting >= kMostWaiting) return stalled();
+  if (const int failed = shared_->submit(shared_, job); failed != 0) {
+    std::erase(shared_->queue, job);
+    return fail(Error{Errc::kIo, failed, shared_->source + ": no thread to ask it with"});
+  }
   ++shared_->waiting;
-  shared_->submit(shared_, job);
   const bool done =
       shared_->done.wait_for(lock, patience, [&] { return job->done || shared_->stalled; });
   --shared_->waiting;

@@ -30,7 +30,7 @@ class SourceGuard {
   SourceGuard(const SourceGuard&) = delete;
   SourceGuard& operator=(const SourceGuard&) = delete;
 
-  // `call` owns what it uses. kIo with ETIMEDOUT: it is not over.
+  // `call` owns what it uses. kIo with ETIMEDOUT: it is not over; EAGAIN: no thread can be made.
   Result<void> run(std::function<void()> call) const { return run(std::move(call), timeout()); }
   Result<void> run(std::function<void()> call, std::chrono::milliseconds patience) const;
   // What a call returns.
@@ -49,7 +49,8 @@ class SourceGuard {
   // For what nobody waits for: the end of a file.
   void leave_to_itself(std::function<void()> call) const;
 
-  // Whether the source is waited for right now, longer than it should take.
+  // Whether the source is waited for right now, longer than it should take, and has answered nobody
+  // for as long: one call that hangs says nothing of the others.
   bool is_slow() const;
   std::chrono::milliseconds timeout() const;
 

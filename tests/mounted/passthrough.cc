@@ -1,13 +1,17 @@
 // A file system below the one under test that can be stopped: shows a directory as it is, read
-// only, and keeps nothing in the kernel, so that each call is its process's to answer.
+// only, and keeps nothing in the kernel, so that each call is its process's to answer. With
+// PASSTHROUGH_DELAY_MS in the environment each look at attributes takes so long.
 //
 //   passthrough DIRECTORY MOUNTPOINT -f
 
 #define FUSE_USE_VERSION 35
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,6 +26,10 @@ std::string& shown() {
   return directory;
 }
 std::string at(const char* path) { return shown() + path; }
+std::chrono::milliseconds& delay() {
+  static std::chrono::milliseconds delay{};
+  return delay;
+}
 int result(long returned) { return returned < 0 ? -errno : 0; }
 
 void* init(fuse_conn_info*, fuse_config* config) {
@@ -32,6 +40,7 @@ void* init(fuse_conn_info*, fuse_config* config) {
 }
 
 int getattr(const char* path, struct stat* st, fuse_file_info*) {
+  std::this_thread::sleep_for(delay());
   return result(::lstat(at(path).c_str(), st));
 }
 
@@ -70,6 +79,9 @@ int readdir(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_fi
 int main(int count, char** arguments) {
   if (count < 3) return 1;
   shown() = arguments[1];
+  if (const char* const ms = std::getenv("PASSTHROUGH_DELAY_MS")) {
+    delay() = std::chrono::milliseconds(std::atoi(ms));
+  }
   arguments[1] = arguments[0];
   fuse_operations operations{};
   operations.init = init;

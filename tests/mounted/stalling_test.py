@@ -14,7 +14,10 @@ PASSTHROUGH = os.path.abspath(os.environ.get("OFFSETFS_PASSTHROUGH",
                                              "../../build/tests/passthrough"))
 
 
-class StallingTest(CopyTest):
+class DaemonTest(CopyTest):
+    DELAY_MS = "0"
+    TIMEOUT = 2
+
     def setUp(self):
         super().setUp()
         self.other = f"{self.folder}/other"
@@ -26,10 +29,11 @@ class StallingTest(CopyTest):
         kafka_batch.write_log(f"{self.below}/orders-0", [
             kafka_batch.batch(n * 100, [b"%d " % i + b"x" * 1000 for i in range(100)])
             for n in range(50)])
-        self.daemon = subprocess.Popen([PASSTHROUGH, self.below, self.source, "-f"])
+        self.daemon = subprocess.Popen([PASSTHROUGH, self.below, self.source, "-f"],
+                                       env={**os.environ, "PASSTHROUGH_DELAY_MS": self.DELAY_MS})
         self.addCleanup(self.end_daemon)
         wait_until(lambda: is_mounted(self.source), "the file system below")
-        self.mounted = self.mount(self.other, self.source, options=["io_timeout=2"])
+        self.mounted = self.mount(self.other, self.source, options=[f"io_timeout={self.TIMEOUT}"])
 
     def end_daemon(self):
         self.daemon.send_signal(signal.SIGCONT)
@@ -37,6 +41,8 @@ class StallingTest(CopyTest):
         self.daemon.wait()
         subprocess.run(["umount", "-l", self.source], check=False, stderr=subprocess.DEVNULL)
 
+
+class StallingTest(DaemonTest):
     def test_reads_fail_after_the_time_and_nothing_else_hangs(self):
         self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
         self.assertIn("watching inotify,polling", self.mounted.text("stats"))
@@ -91,6 +97,19 @@ class StallingTest(CopyTest):
         with open(f"{self.below}/orders-0/00000000000000000000.log", "ab") as log:
             log.write(kafka_batch.batch(5001, [b"followed"]))
         self.assertEqual(follow.stdout.readline(), b"followed\n")
+
+
+# Each answer comes too late for who asked.
+class SlowTest(DaemonTest):
+    DELAY_MS = "300"
+    TIMEOUT = 60
+
+    def test_what_is_new_in_a_slow_source_appears(self):
+        self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
+        os.makedirs(f"{self.below}/new-0")
+        kafka_batch.write_log(f"{self.below}/new-0", [kafka_batch.batch(0, [b"new"])])
+        wait_until(lambda: "new-0" in self.mounted.names(), "the new partition")
+        self.assertEqual(self.mounted.read("new-0/offsets/0"), b"new")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "tests/support/refused_syscall.h"
 
 namespace offsetfs::storage {
 namespace {
@@ -100,6 +103,34 @@ TEST_F(SourceGuardTest, ImpatienceIsNoReasonToCallTheSourceStalled) {
   EXPECT_TRUE(guarding->run([] {}));
   EXPECT_EQ(notices(), 0U);
   gate_->open();
+}
+
+TEST_F(SourceGuardTest, ASourceThatAnswersOthersIsNotSlowBecauseOneCallHangs) {
+  const auto guarding = guard(milliseconds(60'000));
+  EXPECT_FALSE(guarding->run([gate = gate_] { gate->pass(); }, milliseconds(10)));
+  while (!guarding->is_slow()) std::this_thread::yield();
+  bool was_quick = false;
+  while (!was_quick) {  // a busy machine may take long between the two
+    ASSERT_TRUE(guarding->run([] {}));
+    was_quick = !guarding->is_slow();
+  }
+  while (!guarding->is_slow()) std::this_thread::yield();
+  gate_->open();
+}
+
+// Without threads nothing can be asked; that is said, and takes no waiter's place for good.
+TEST_F(SourceGuardTest, AThreadThatCannotBeMadeIsAnError) {
+  EXPECT_TRUE(tests::holds_where_refused(SYS_clone3, ENOSYS, [this] {
+    return tests::holds_where_refused(SYS_clone, EAGAIN, [this] {
+      const auto guarding = guard(milliseconds(60'000));
+      bool holds = true;
+      for (int i = 0; i < 2 * SourceGuard::kMostWaiting; ++i) {
+        const auto ran = guarding->run([] {});
+        holds = holds && !ran && ran.error().sys_errno == EAGAIN;
+      }
+      return holds;
+    });
+  }));
 }
 
 TEST_F(SourceGuardTest, WhatHangsMayOutliveTheGuard) {
