@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/stat.h>
+
 #include "storage/segment_files.h"
 
 namespace offsetfs::storage {
@@ -70,6 +72,14 @@ TopicPartition topic_partition_of(const SourceDir& dir) {
     if (auto name = parse_partition_dir(last_part(path))) return name->topic_partition;
   }
   return {last_part(dir.real_path()), 0};
+}
+
+// Not asked of a file system that may not answer: everybody would wait for that.
+bool is_removed(const SourceDir& dir) {
+  if (dir.is_guarded()) return false;
+  const auto handle = dir.handle_of_directory("");
+  struct stat st {};
+  return handle && ::fstat(handle->get(), &st) == 0 && st.st_nlink == 0;
 }
 
 // Checkpoints speak of the live partition of a name, not of one that was deleted or lost.
@@ -148,7 +158,7 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
       std::make_shared<OpenSegments>(OpenSegments::most_for(options.descriptors)),
       std::make_shared<BatchCache>(options.cached_batches_bytes), std::move(problems), options.log};
   std::shared_ptr<LogDir> source(
-      new LogDir(std::move(dirs), std::move(files), single, std::move(shared)));
+      new LogDir(std::move(dirs), std::move(files), single, std::move(shared), options.on_notice));
   if (options.watch) {
     source->watcher_ =
         std::make_unique<LogWatcher>(*source, *options.watch, std::move(options.on_notice));
@@ -159,11 +169,12 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
 
 LogDir::LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
                std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,
-               PartitionLog::Shared shared)
+               PartitionLog::Shared shared, std::function<void(const std::string&)> on_notice)
     : dirs_(std::move(dirs)),
       files_(std::move(files)),
       single_(single),
-      shared_(std::move(shared)) {}
+      shared_(std::move(shared)),
+      on_notice_(std::move(on_notice)) {}
 
 LogDir::~LogDir() {
   changes_.set_watcher(nullptr);
@@ -225,6 +236,7 @@ std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
     old = listing_;
     fresh->look = ++looks_;
   }
+  look_for_removed();
   const std::int64_t realtime_ns = clock_ns(CLOCK_REALTIME);
   for (const auto& dir : dirs_) {
     const auto info = dir->info("");
@@ -238,6 +250,19 @@ std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
   if (!found) found.emplace();
   name_twins(*found);
   return publish(std::move(*found), std::move(fresh));
+}
+
+void LogDir::look_for_removed() const {
+  for (std::size_t i = 0; i < dirs_.size(); ++i) {
+    if (!is_removed(*dirs_[i])) continue;
+    {
+      const MutexLock lock(mutex_);
+      if (!removed_.insert(i).second) continue;
+    }
+    if (on_notice_)
+      on_notice_(dirs_[i]->path() +
+                 ": was removed; if it is made anew, unmount and mount again to see it");
+  }
 }
 
 std::optional<std::vector<LogDir::Found>> LogDir::scan() const {

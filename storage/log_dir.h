@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ namespace offsetfs::storage {
 // most. What is no partition there (alien names, links, FIFOs, what can't be read) is named in
 // problems; the broker's own files are not. Of two live copies of a partition the one with the
 // higher log end has the name, the other is NAME~I, I its directory's place in the list, from 0.
+//
+// A source is the directory that was there when it was opened, whatever bears its name later: one
+// that is removed shows nothing any more, and says so once, by on_notice.
 class LogDir : public LogSource {
  public:
   static constexpr std::int64_t kRecheckMs = 250;
@@ -91,9 +95,10 @@ class LogDir : public LogSource {
 
   LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
          std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,
-         PartitionLog::Shared shared);
+         PartitionLog::Shared shared, std::function<void(const std::string&)> on_notice);
 
   std::shared_ptr<const Listing> listing(bool look_now) const;
+  void look_for_removed() const;
   std::optional<std::vector<Found>> scan() const;  // nothing: a directory does not answer
   void alien(const SourceDir& dir, const SourceDir::Entry& entry) const;
   void name_twins(std::vector<Found>& found) const;
@@ -105,12 +110,14 @@ class LogDir : public LogSource {
   const std::vector<std::shared_ptr<const LogDirFiles>> files_;
   const bool single_;
   const PartitionLog::Shared shared_;
+  const std::function<void(const std::string&)> on_notice_;  // may be null
   mutable LogChanges changes_;
 
   mutable Mutex mutex_;
   mutable std::shared_ptr<const Listing> listing_ GUARDED_BY(mutex_);
   mutable std::int64_t checked_ms_ GUARDED_BY(mutex_) = kNeverChecked;
-  mutable std::uint64_t looks_ GUARDED_BY(mutex_) = 0;  // that were begun
+  mutable std::set<std::size_t> removed_ GUARDED_BY(mutex_);  // of dirs_
+  mutable std::uint64_t looks_ GUARDED_BY(mutex_) = 0;        // that were begun
   mutable std::map<Incarnation, std::uint32_t> ids_ GUARDED_BY(mutex_);
   mutable std::vector<std::shared_ptr<Known>> known_ GUARDED_BY(mutex_);  // by id
 

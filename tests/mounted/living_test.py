@@ -178,6 +178,20 @@ class PartitionsTest(CopyTest):
         self.assertEqual(mount.error("new-0/offsets/0"), ENOENT)
         self.assertEqual(mount.read("orders-0/offsets/5"), answer_records("clean", "orders")[5]["value"])
 
+    def test_a_source_that_is_removed_says_so(self):
+        source = self.copy("clean/orders-0")
+        mount = self.mount(source)
+        self.assertEqual(mount.read("offsets/5"), answer_records("clean", "orders")[5]["value"])
+        shutil.rmtree(source)
+        os.mkdir(source)
+        kafka_batch.write_log(source, [kafka_batch.batch(0, [b"of another log"] * 9)], 0)
+        wait_until(lambda: mount.error("offsets/5") == ENOENT, "the end of offset 5")
+        def has_said_so():
+            mount.error("offsets/5")  # whoever uses it is who hears of it
+            return "was removed" in mount.log()
+        wait_until(has_said_so, "the word of it")
+        self.assertEqual(mount.log().count("unmount and mount again"), 1)
+
     def test_a_topic_created_anew_is_another_one(self):
         source = self.copy("clean", "source")
         mount = self.mount(source)

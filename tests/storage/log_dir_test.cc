@@ -39,6 +39,26 @@ std::vector<std::string> problems(const LogDir& source) {
   return all;
 }
 
+TEST(LogDirTest, ASourceThatIsRemovedSaysSoOnceAndIsNotWhatIsMadeAnewUnderItsName) {
+  const TempDir temp;
+  const std::string log_dir = temp / "data";
+  LogBuilder(log_dir + "/orders-3").batch({"a"}).build();
+  for (const std::string& path : {log_dir + "/orders-3", log_dir}) {
+    std::vector<std::string> notices;
+    LogDir::Options options;
+    options.on_notice = [&](const std::string& line) { notices.push_back(line); };
+    const auto source = LogDir::open({path}, test_backend(), std::move(options)).value();
+    source->refresh();
+    EXPECT_THAT(notices, IsEmpty());
+    std::filesystem::remove_all(path);
+    LogBuilder(log_dir + "/orders-3").batch({"b"}).build();
+    source->refresh();
+    source->refresh();
+    EXPECT_THAT(notices, ElementsAre(HasSubstr(path + ": was removed")));
+    EXPECT_EQ(source->is_single_partition(), path != log_dir);
+  }
+}
+
 TEST(LogDirTest, PartitionsStandInNameOrderAndTheBrokersOwnFilesAreNone) {
   const TempDir temp;
   for (const char* name : {"b-1", "a.b-0", "a-10", "x-0.0123456789abcdef0123456789abcdef-delete",
