@@ -191,7 +191,7 @@ Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) 
     }
     return attributes;
   }
-  // Deleted while it is being read: the reader keeps it to the end.
+  // Deleted while it is being read. (The kernel asks so for its reads, not for an fstat.)
   if (file != nullptr && file->attributes()) return *file->attributes();
   return parts_->failure(std::move(facts.error()));
 }

@@ -25,8 +25,9 @@ struct OpenFlags {
 
 class Follower;
 
-// One open file: what OPEN found, kept until RELEASE. It keeps alive all that its reads need, so
-// that retention does not take the bytes away from under it. Any thread, several at once.
+// One open file: what OPEN found, kept until RELEASE. The segments it holds open outlive retention;
+// a stream of many holds those next ahead of its reader (log_pieces.h). Any thread, several at
+// once.
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
@@ -55,8 +56,8 @@ class OpenFile {
   // a size from elsewhere would cut its reads off, or fill them up with zeros. Else nothing.
   virtual std::optional<std::int64_t> promised_bytes() const { return std::nullopt; }
 
-  // What is told of the file while it is open and its name is gone: what it was when it was opened.
-  // Set once, before the file is shared.
+  // What it was when it was opened: told where its name is gone and the kernel asks for an open
+  // file, which an fstat does not: to that it is stale. Set once, before the file is shared.
   void set_attributes(const Attributes& attributes) { attributes_ = attributes; }
   const std::optional<Attributes>& attributes() const { return attributes_; }
 
