@@ -67,13 +67,14 @@ Result<SegmentEntry> segment_entry(const PartitionView& view, const Node& node) 
   const auto suffix = static_cast<SegmentSuffix>(node.suffix);
   const auto segments =
       suffix == SegmentSuffix::kNone ? view.log->segments() : view.log->set_aside();
-  const auto found =
-      std::find_if(segments->begin(), segments->end(), [&](const SegmentEntry& entry) {
-        return entry.base_offset.value == node.number &&
-               (suffix == SegmentSuffix::kNone || entry.suffix == suffix) &&
-               entry.generation == node.generation;
-      });
-  if (found == segments->end()) return storage::fail(Errc::kNotFound, "no such segment");
+  // Both are in the order of base offsets, and there may be many.
+  const auto at = std::ranges::equal_range(*segments, storage::Offset{node.number}, {},
+                                           &SegmentEntry::base_offset);
+  const auto found = std::ranges::find_if(at, [&](const SegmentEntry& entry) {
+    return (suffix == SegmentSuffix::kNone || entry.suffix == suffix) &&
+           entry.generation == node.generation;
+  });
+  if (found == at.end()) return storage::fail(Errc::kNotFound, "no such segment");
   return *found;
 }
 
