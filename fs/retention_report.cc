@@ -5,6 +5,7 @@
 
 #include "fs/time_expression.h"
 #include "storage/batch_scanner.h"
+#include "storage/internal_topics.h"
 #include "storage/time_index.h"
 
 namespace offsetfs::fs {
@@ -46,12 +47,6 @@ void take_verdicts_away(std::vector<storage::RetentionVerdict>& verdicts, const 
     verdict.hold = storage::Hold::kNoRule;
     verdict.reason = why;
   }
-}
-
-bool is_internal(std::string_view topic) {
-  return topic == kMetadataTopic || topic == "__consumer_offsets" ||
-         topic == "__transaction_state" || topic == "__share_group_state" ||
-         topic == "__remote_log_metadata";
 }
 
 // Whether what a broker goes by is what it finds at its start: after a clean stop. Else it has read
@@ -207,7 +202,7 @@ storage::Result<RetentionReport> make_retention_report(const storage::PartitionL
                                 offsets.log_start_offset,
                                 offsets.log_end_offset,
                                 report.high_watermark,
-                                is_internal(report.topic_partition.topic),
+                                storage::is_internal_topic(report.topic_partition.topic),
                                 report.config.log,
                                 now};
   for (std::size_t i = 0; i < entries->size(); ++i) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "storage/check.h"
+#include "storage/codec.h"
 #include "storage/dir_lock.h"
+#include "storage/internal_topics.h"
 #include "storage/log_creation.h"
 #include "storage/log_dir_owner.h"
 #include "storage/log_settings.h"
@@ -46,12 +47,6 @@ std::string last_part_of(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-bool is_kafkas_own(const std::string& topic) {
-  static const std::set<std::string> kTopics = {"__cluster_metadata", "__consumer_offsets",
-                                                "__transaction_state", "__share_group_state"};
-  return kTopics.contains(topic);
-}
-
 // Of a topic that a broker would have, too: what else a name may hold would not stand in a
 // checkpoint.
 bool is_written(const std::string& name) {
@@ -59,7 +54,7 @@ bool is_written(const std::string& name) {
   return parsed && parsed->state == storage::DirState::kLive &&
          parsed->topic_partition.to_string() == name &&
          storage::check_topic_name(parsed->topic_partition.topic) &&
-         !is_kafkas_own(parsed->topic_partition.topic);
+         !storage::is_internal_topic(parsed->topic_partition.topic);
 }
 
 // A directory that is mounted alone may bear any name; a second copy of a partition is shown under
@@ -81,12 +76,8 @@ Result<storage::DirLock> acquire_patiently(const std::string& path) {
 
 storage::Codec codec_of(const AppendOptions& options, const storage::LogConfig& config) {
   if (options.codec) return *options.codec;
-  const std::string& type = config.compression_type;
-  if (type == "gzip") return storage::Codec::kGzip;
-  if (type == "snappy") return storage::Codec::kSnappy;
-  if (type == "lz4") return storage::Codec::kLz4;
-  if (type == "zstd") return storage::Codec::kZstd;
-  return storage::Codec::kNone;  // producer, uncompressed
+  // Else: producer, uncompressed.
+  return storage::codec_named(config.compression_type).value_or(storage::Codec::kNone);
 }
 
 }  // namespace

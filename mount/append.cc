@@ -17,6 +17,7 @@
 #include "mount/run.h"
 #include "mount/sources.h"
 #include "mount/stop_signals.h"
+#include "storage/codec.h"
 #include "storage/log_dir.h"
 #include "storage/topic_partition.h"
 
@@ -245,7 +246,7 @@ Result<std::variant<AppendRequest, Printout>> parse_append(
     request.options.batch_bytes = *bytes;
   }
   if (!compression.empty()) {
-    request.options.codec = parse_compression(compression);
+    request.options.codec = storage::codec_named(compression);
     if (!request.options.codec)
       return fail(Errc::kInvalid, "append: --compression " + compression +
                                       ": expected none, gzip, snappy, lz4 or zstd");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fs/time_expression.h"
+#include "storage/codec.h"
 #include "storage/log_config.h"
 
 namespace offsetfs::mount {
@@ -106,7 +107,7 @@ bool set_batch_bytes(std::string_view value, Options& options) {
 
 bool set_compression(std::string_view value, Options& options) {
   options.given_for_append = "compression";
-  options.appending.codec = parse_compression(value);
+  options.appending.codec = storage::codec_named(value);
   return options.appending.codec.has_value();
 }
 
@@ -293,16 +294,6 @@ std::vector<std::string> split_list(std::string_view list) {
 }
 
 }  // namespace
-
-std::optional<storage::Codec> parse_compression(std::string_view name) {
-  using storage::Codec;
-  if (name == "none") return Codec::kNone;
-  if (name == "gzip") return Codec::kGzip;
-  if (name == "snappy") return Codec::kSnappy;
-  if (name == "lz4") return Codec::kLz4;
-  if (name == "zstd") return Codec::kZstd;
-  return std::nullopt;
-}
 
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
   constexpr std::string_view kSuffixes = "KMGT";

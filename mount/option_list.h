@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "mount/options.h"
-#include "storage/batch_header.h"
 #include "storage/log_config.h"
 #include "storage/result.h"
 
@@ -35,8 +34,6 @@ storage::Result<void> apply_setting_list(std::string_view list, storage::ConfigM
 
 // "4096", "256M": K, M, G, T are powers of 1024.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
-// "none" or a codec's name.
-std::optional<storage::Codec> parse_compression(std::string_view name);
 
 // The table as text, for --help.
 std::string describe_option_list();

@@ -19,6 +19,12 @@ Result<void> expand(Codec codec, Bytes compressed, CodecOutput& out, Lz4HeaderSu
 
 }  // namespace
 
+std::optional<Codec> codec_named(std::string_view name) {
+  for (const Codec codec : {Codec::kNone, Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd})
+    if (name == codec_name(codec)) return codec;
+  return std::nullopt;
+}
+
 Result<Bytes> decompress(Codec codec, Bytes compressed, std::string& out, std::int64_t limit,
                          Lz4HeaderSum lz4_header_sum) {
   if (codec == Codec::kNone) return compressed;

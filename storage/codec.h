@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "storage/batch_header.h"
 #include "storage/result.h"
@@ -18,6 +20,9 @@
 // Source: Kafka's org.apache.kafka.common.compress, snappy-java's SnappyInputStream.
 
 namespace offsetfs::storage {
+
+// The inverse of codec_name().
+std::optional<Codec> codec_named(std::string_view name);
 
 // Kafka's clients summed the header of an LZ4 frame over the wrong bytes until magic 1 came: in
 // messages of magic 0 the wrong sum is written, and on reading it is not looked at.

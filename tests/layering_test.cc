@@ -25,8 +25,8 @@ struct Rung {
 const std::vector<Rung>& ladder() {
   static const std::vector<Rung> rungs = {
       {"ground",
-       {"units", "topic_partition", "result", "check", "mutex", "unique_fd", "problems",
-        "java_number"}},
+       {"units", "internal_topics", "topic_partition", "result", "check", "mutex", "unique_fd",
+        "problems", "java_number"}},
       {"bytes",
        {"byte_reader", "owned_bytes", "varint", "crc32c", "uuid", "text_lines", "flexible_reader"}},
       {"io",

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "storage/batch_builder.h"
+#include "storage/codec.h"
 #include "storage/segment_files.h"
 
 namespace offsetfs {
@@ -192,10 +193,8 @@ void write_partition(const Plan& plan, const std::string& directory) {
   }
 }
 
-storage::Codec codec_named(const std::string& name) {
-  for (int id = 0; id <= 4; ++id)
-    if (name == storage::codec_name(static_cast<storage::Codec>(id)))
-      return static_cast<storage::Codec>(id);
+storage::Codec codec_or_end(const std::string& name) {
+  if (const auto codec = storage::codec_named(name)) return *codec;
   std::fprintf(stderr, "make_log: no codec %s\n", name.c_str());
   std::exit(2);
 }
@@ -220,7 +219,7 @@ Plan plan_of(int argc, char** argv) {
   number("batch_bytes", plan.batch_bytes);
   number("segment_bytes", plan.segment_bytes);
   number("segment_records", plan.segment_records);
-  if (given.contains("codec")) plan.codec = codec_named(given["codec"]);
+  if (given.contains("codec")) plan.codec = codec_or_end(given["codec"]);
   plan.json_values = given["value"] == "json";
   return plan;
 }

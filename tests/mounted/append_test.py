@@ -518,11 +518,12 @@ class RefusalTest(AppendTest):
         self.append_mount(second)
         self.assertIn(".lock: held", self.refused(f"{logs},{self.folder}/more"))
         self.assertEqual(self.files(logs), before)
-        kafkas = f"{logs}/__consumer_offsets-0"
-        run("cp", "-a", f"{logs}/orders-0", kafkas)
-        before = self.files(logs)
-        self.assertIn("of no topic of Kafka's own", self.refused(kafkas))
-        self.assertEqual(self.files(logs), before)
+        for topic in ("__consumer_offsets", "__remote_log_metadata"):
+            kafkas = f"{logs}/{topic}-0"
+            run("cp", "-a", f"{logs}/orders-0", kafkas)
+            before = self.files(logs)
+            self.assertIn("of no topic of Kafka's own", self.refused(kafkas))
+            self.assertEqual(self.files(logs), before)
 
     def test_options_of_appending_want_append(self):
         partition = self.create()

@@ -397,5 +397,12 @@ TEST(ZstdTest, AFailureLeavesNothingBehindForTheNextBatch) {
   EXPECT_EQ(expanded(Codec::kZstd, good), "good");
 }
 
+TEST(CodecNames, AreReadAsTheyAreWritten) {
+  for (const auto codec : {Codec::kNone, Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd})
+    EXPECT_EQ(codec_named(codec_name(codec)), codec);
+  for (const auto* name : {"", "xz", "GZIP", "unknown", "producer"})
+    EXPECT_EQ(codec_named(name), std::nullopt) << name;
+}
+
 }  // namespace
 }  // namespace offsetfs::storage
