@@ -108,6 +108,11 @@ std::uint64_t BatchCache::forgets() const {
 
 std::optional<BatchExcerpt> BatchCache::excerpt(Owner owner, Offset offset) {
   const MutexLock lock(mutex_);
+  const auto whole = by_offset_.lower_bound({owner, offset});
+  if (whole != by_offset_.end() && whole->first.first == owner &&
+      offset >= whole->second->batch->first_offset()) {
+    return std::nullopt;
+  }
   return checked_.find(owner, offset);
 }
 

@@ -43,8 +43,9 @@ std::optional<CheckedBatches::Marks> CheckedBatches::marks_of(const DecodedBatch
     const auto step = reader.next(record);
     if (step == RecordReader::Step::kCorrupt) return std::nullopt;
     if (step == RecordReader::Step::kEnd) {
-      // Behind the last record: what lies above its offset is a gap, and not looked for here.
-      if (!marks.empty()) {
+      // Behind the last record: what lies above its offset is a gap, and not looked for here. There
+      // is no delta above the largest; what the last mark begins is not looked for either, then.
+      if (!marks.empty() && record.offset - base_offset < INT32_MAX) {
         marks.push_back({here.position, here.ordinal,
                          static_cast<std::int32_t>(record.offset - base_offset) + 1});
       }

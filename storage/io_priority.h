@@ -13,7 +13,7 @@ class IdleIo {
   IdleIo& operator=(const IdleIo&) = delete;
 
  private:
-  const int before_;  // the thread's own; -1: nothing was changed
+  int before_;  // the thread's own; -1: nothing was changed
 };
 
 // For a read that another thread, or the kernel's, does on behalf of this one: what it would have

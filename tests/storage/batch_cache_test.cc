@@ -70,6 +70,25 @@ TEST(BatchCacheTest, TheOneUsedLongestAgoGoesFirst) {
   EXPECT_LE(cache.memory_bytes(), first->memory_bytes() * 5 / 2);
 }
 
+TEST(BatchCacheTest, ABatchInMemoryIsNotReadFromItsFileAgain) {
+  BatchCache cache(1);
+  const auto owner = cache.new_owner();
+  const auto batch = batch_of(0, 100);
+  cache.insert(owner, batch, cache.forgets());
+  cache.checked(owner, *batch, {}, cache.forgets());
+  EXPECT_FALSE(cache.excerpt(owner, Offset{3}));
+  cache.insert(owner, batch_of(100, 10), cache.forgets());
+  EXPECT_TRUE(cache.excerpt(owner, Offset{3}));
+}
+
+TEST(CheckedBatchesTest, MarksAscendUpToTheLargestOffsetABatchCanHold) {
+  const auto marks = storage::CheckedBatches::marks_of(*batch_of(7, 2, INT32_MAX)->batch());
+  ASSERT_TRUE(marks);
+  ASSERT_FALSE(marks->empty());
+  for (std::size_t i = 1; i < marks->size(); ++i)
+    EXPECT_LT((*marks)[i - 1].offset_delta, (*marks)[i].offset_delta);
+}
+
 TEST(BatchCacheTest, TheNewestStaysWhateverItsSize) {
   BatchCache cache(1);
   const auto owner = cache.new_owner();

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -42,6 +43,18 @@ TEST(IoPriority, AThreadIsIdleAsLongAsItSaysSo) {
 TEST(IoPriority, AThreadThatIsNotToBeIdleIsNot) {
   const IdleIo no(false);
   EXPECT_NE(class_now(), IOPRIO_CLASS_IDLE);
+}
+
+TEST(IoPriority, AThreadHasItsOwnPriorityBack) {
+  static constexpr int kLow = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7);
+  std::thread([] {
+    ASSERT_EQ(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLow), 0);
+    {
+      const IdleIo idle(true);
+      EXPECT_EQ(class_now(), IOPRIO_CLASS_IDLE);
+    }
+    EXPECT_EQ(::syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0), kLow);
+  }).join();
 }
 
 // A process that locks the file as a broker does, until it is killed.
