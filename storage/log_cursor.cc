@@ -131,11 +131,8 @@ Result<bool> LogCursor::try_to_enter() {
       std::upper_bound(segments->begin(), segments->end(), next_offset_,
                        [](Offset offset, const SegmentEntry& e) { return offset < e.base_offset; });
   if (entry != segments->begin()) --entry;
-  while (entry != segments->end() && left_ && entry->base_offset <= *left_) ++entry;
-  // Of the segment that was left last, more may have been written.
-  if (entry == segments->end() && !segments->empty() && left_ == segments->back().base_offset) {
-    --entry;
-  }
+  // Of the segment that was left last, more may have been written, and another begun behind it.
+  while (entry != segments->end() && left_ && entry->base_offset < *left_) ++entry;
   for (; entry != segments->end(); ++entry) {
     ASSIGN_OR_RETURN(auto segment, log_->segment(*entry));
     const Offset segment_end =

@@ -93,7 +93,7 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
     BatchHeader header;
   };
   std::deque<Seen> seen;  // the last of them
-  std::int32_t lost = 0;  // records of a batch out of line, if that is the last
+  std::int64_t lost = 0;  // records of the batches out of line that are the last
   Position at = from;
   tail.torn = tail.zero_tail = false;
   while (true) {
@@ -113,7 +113,7 @@ Result<SegmentTail> Segment::walk_to_tail(SegmentTail tail, Position from, LogWi
       }
       ASSIGN_OR_RETURN(const bool good, window.crc_good(at, header));
       if (good) {  // whoever reads there will say so
-        lost = std::max(header.records_count, 1);
+        lost += std::max(header.records_count, 1);
         at = at + header.size_bytes;
         continue;
       }

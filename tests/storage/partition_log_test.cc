@@ -3,7 +3,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +17,7 @@
 #include "tests/support/log_builder.h"
 #include "tests/support/open_logs.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/test_backend.h"
 
 namespace offsetfs::tests {
 namespace {
@@ -761,6 +765,46 @@ TEST_F(PartitionLogTest, ALogThatEndsAtTheHighWatermarkHidesWhatLiesAbove) {
     EXPECT_EQ(log->first_record().value(),
               high_watermark > 0 ? std::optional(Offset{0}) : std::nullopt);
   }
+}
+
+// Appended, and the segment rolled behind it, before the cursor came again.
+TEST_F(PartitionLogTest, ACursorMissesNothingOfASegmentThatWasRolledMeanwhile) {
+  builder_.batch({"0"}).batch({"1"}).build();
+  const auto log = open();
+  LogCursor cursor(log, Offset{0}, Offset{INT64_MAX});
+  ASSERT_EQ(cursor.next(), LogCursor::Step::kBatch);
+  ASSERT_EQ(cursor.next(), LogCursor::Step::kBatch);
+  ASSERT_EQ(cursor.next(), LogCursor::Step::kEnd);
+  builder_.batch({"2"}).roll().batch({"3"}).build();
+  for (const int offset : {2, 3}) {
+    ASSERT_EQ(cursor.next(), LogCursor::Step::kBatch);
+    EXPECT_EQ(cursor.batch().header.base_offset, Offset{offset});
+  }
+  EXPECT_EQ(cursor.next(), LogCursor::Step::kEnd);
+}
+
+// What took unknown offsets is met once, also where a segment ends with several such.
+TEST_F(PartitionLogTest, ACursorComesThroughDamageThatTellsNoOffsets) {
+  builder_.batch({"0"}).batch({"1", "2"}).batch({"3", "4"}).batch({"5"});
+  for (const std::size_t batch : {1U, 2U, 3U})
+    builder_.flip_byte(builder_.positions()[batch], 0x80);
+  builder_.roll().batch({"6"}).build();
+  const auto log = open();
+  LogCursor cursor(log, Offset{0}, Offset{INT64_MAX});
+  int batches = 0, steps = 0;
+  for (auto step = cursor.next(); step != LogCursor::Step::kEnd; step = cursor.next()) {
+    ASSERT_LT(++steps, 10);
+    if (step == LogCursor::Step::kBatch) ++batches;
+  }
+  EXPECT_EQ(batches, 2);
+}
+
+TEST_F(PartitionLogTest, EachBatchOutOfLineAtTheEndCountsForTheLogEnd) {
+  builder_.batch({"0", "1"}).batch({"2", "3", "4"}).batch({"5", "6"});
+  // The lowest byte of a base offset: they claim to begin at 0 and 1.
+  builder_.flip_byte(builder_.positions()[1] + 7, 2).flip_byte(builder_.positions()[2] + 7, 4);
+  builder_.build();
+  EXPECT_EQ(open()->offsets()->log_end_offset, Offset{7});
 }
 
 }  // namespace
