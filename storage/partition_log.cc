@@ -135,12 +135,15 @@ Result<std::shared_ptr<const Segment>> PartitionLog::segment(const SegmentEntry&
 }
 
 Result<std::shared_ptr<const Segment>> PartitionLog::open_segment(const SegmentEntry& entry) const {
-  ASSIGN_OR_RETURN(auto segment, Segment::open(dir_, below(""), entry, shared_.problems));
-  const MutexLock lock(mutex_);
-  if (snapshot_ && !snapshot_->live().empty() &&
-      entry.base_offset < snapshot_->live().back().base_offset) {
-    segment->opened_sealed();
+  // Before it is opened: it may grow and be sealed between a look at its size and one behind that.
+  bool sealed = false;
+  {
+    const MutexLock lock(mutex_);
+    sealed = snapshot_ && !snapshot_->live().empty() &&
+             entry.base_offset < snapshot_->live().back().base_offset;
   }
+  ASSIGN_OR_RETURN(auto segment, Segment::open(dir_, below(""), entry, shared_.problems));
+  if (sealed) segment->opened_sealed();
   return segment;
 }
 
@@ -187,7 +190,8 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::look_again(bool list
     return old;
   }
   auto fresh = std::make_shared<Snapshot>();
-  if (info && dir_ino && info->ino != *dir_ino) {
+  // Where a daemon or another machine gives the numbers out they may change under a directory.
+  if (info && dir_ino && info->ino != *dir_ino && !dir_->is_guarded()) {
     fresh->may_be_stale = true;  // a topic created anew under the name: not this log
   } else if (info) {
     fresh->dir_info = *info;
@@ -414,11 +418,11 @@ Result<SegmentTail> PartitionLog::look_at_active_tail(const SegmentEntry& entry)
   ASSIGN_OR_RETURN(const FileInfo info, segment->log().info());
   const bool same_file = known && known->base_offset == entry.base_offset && known->ino == info.ino;
   // In a preallocated file an append changes neither the size nor, within a tick, the mtime.
-  const Offset settled = settled_offset(info);
   if (same_file && known->size_bytes == info.size_bytes && known->mtime_ns == info.mtime_ns &&
-      !known->tail.zero_tail && (!known->tail.torn || known->settled == settled)) {
+      !known->tail.zero_tail && (!known->tail.torn || known->settled == settled_offset(info))) {
     return known->tail;
   }
+  const Offset settled = settled_offset(info);
   auto fresh = std::make_shared<ActiveTail>();
   fresh->base_offset = entry.base_offset;
   fresh->ino = info.ino;

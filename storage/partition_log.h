@@ -265,7 +265,8 @@ class PartitionLog {
   mutable Mutex mutex_;
   mutable std::string below_ GUARDED_BY(mutex_);  // with a slash at its end, or empty
   mutable std::shared_ptr<const Snapshot> snapshot_ GUARDED_BY(mutex_);
-  // The directory's, once seen: another one under its name is another incarnation's.
+  // The directory's, once seen: another one under its name is another incarnation's, where numbers
+  // are stable.
   mutable std::optional<ino_t> dir_ino_ GUARDED_BY(mutex_);
   mutable std::shared_ptr<const ActiveTail> active_tail_ GUARDED_BY(mutex_);
   mutable std::shared_ptr<const ActiveTimes> active_times_ GUARDED_BY(mutex_);

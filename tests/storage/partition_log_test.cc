@@ -807,5 +807,58 @@ TEST_F(PartitionLogTest, EachBatchOutOfLineAtTheEndCountsForTheLogEnd) {
   EXPECT_EQ(open()->offsets()->log_end_offset, Offset{7});
 }
 
+// Calls `at_info` once, when a file was asked for its size and before the answer is given.
+class MeddlingBackend final : public storage::IoBackend {
+ public:
+  explicit MeddlingBackend(std::function<void()> at_info) : at_info_(std::move(at_info)) {}
+  std::unique_ptr<storage::File> adopt(int fd, std::string name) const override {
+    return std::make_unique<Meddled>(*this, below_->adopt(fd, std::move(name)));
+  }
+  const char* kind() const override { return below_->kind(); }
+
+ private:
+  class Meddled final : public storage::File {
+   public:
+    Meddled(const MeddlingBackend& backend, std::unique_ptr<storage::File> file)
+        : File(file->name()), backend_(backend), file_(std::move(file)) {}
+    storage::Result<std::size_t> read_at(storage::Position position,
+                                         std::span<char> buffer) const override {
+      return file_->read_at(position, buffer);
+    }
+    storage::Result<void> read_many(std::span<Read> reads) const override {
+      return file_->read_many(reads);
+    }
+    storage::Result<storage::FileInfo> info() const override {
+      auto info = file_->info();
+      if (auto act = std::exchange(backend_.at_info_, nullptr)) act();
+      return info;
+    }
+
+   private:
+    const MeddlingBackend& backend_;
+    std::unique_ptr<storage::File> file_;
+  };
+
+  mutable std::function<void()> at_info_;
+  std::shared_ptr<const storage::IoBackend> below_ = test_backend();
+};
+
+TEST_F(PartitionLogTest, ASegmentRolledWhileItIsOpenedIsReadToItsEnd) {
+  builder_.batch({"0"}).build();
+  const PartitionLog* opened = nullptr;
+  const auto backend = std::make_shared<MeddlingBackend>([&] {
+    builder_.batch({"1"}).roll().batch({"2"}).build();
+    opened->refresh();
+  });
+  source_ = storage::LogDir::open({temp_.path()}, backend, {}).value();
+  const auto log = open_log(*source_, "orders-3");
+  opened = log.get();
+  ASSERT_EQ(log->segments()->size(), 1U);
+  EXPECT_EQ(at(*log, 0), "0");
+  EXPECT_EQ(log->segments()->size(), 2U);
+  EXPECT_EQ(at(*log, 1), "1");
+  EXPECT_EQ(at(*log, 2), "2");
+}
+
 }  // namespace
 }  // namespace offsetfs::tests
