@@ -240,7 +240,7 @@ class PartitionLog {
   Result<std::optional<Offset>> last_below(const Reading& reading, Offset end) const;
   Result<std::optional<Offset>> last_in_segment(const Reading& reading, std::size_t index,
                                                 Offset end) const;
-  Result<std::optional<Offset>> last_in(const Reading& reading, const BatchPlace& place,
+  Result<std::optional<Offset>> last_in(const Segment& segment, const BatchPlace& place,
                                         Offset end) const;
   Result<TimeLookup> find_time_once(TimestampMs target) const;
   Result<std::optional<Offset>> first_at_time(const Reading& reading, std::size_t index,

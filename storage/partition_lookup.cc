@@ -317,36 +317,11 @@ Result<std::optional<Offset>> PartitionLog::last_record() const {
 }
 
 Result<std::optional<Offset>> PartitionLog::last_once(const Reading& reading) const {
-  const Offset start = log_start(reading);
-  if (shared_.options.until_high_watermark) {
-    ASSIGN_OR_RETURN(const Offset end, readable_end(reading));
-    ASSIGN_OR_RETURN(const Offset in_log, log_end(reading));
-    if (end < in_log) return last_below(reading, end);
-  }
-  for (std::size_t i = reading.live().size(); i-- > 0;) {
-    ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[i]));
-    const Offset next_base_offset = reading.next_base_offset(i);
-    Position end{};
-    if (reading.is_active(i)) {
-      ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
-      end = tail.end;
-    } else {
-      ASSIGN_OR_RETURN(end, valid_end_below(reading.live()[i], next_base_offset));
-    }
-    ASSIGN_OR_RETURN(const auto place,
-                     segment->last_batch_with_records(end, shared_.options.show_control));
-    if (place) {
-      if (place->header.last_offset < start) break;
-      ASSIGN_OR_RETURN(const auto last, last_in(reading, *place, next_base_offset));
-      if (last && *last >= start) return last;
-      break;
-    }
-    if (reading.live()[i].base_offset <= start) break;
-  }
-  return std::optional<Offset>();
+  ASSIGN_OR_RETURN(const Offset end, readable_end(reading));
+  return last_below(reading, end);
 }
 
-// The last visible record below `end`, which lies in the log.
+// The last visible record below `end`, which lies in the log or is its end.
 Result<std::optional<Offset>> PartitionLog::last_below(const Reading& reading, Offset end) const {
   const Offset start = log_start(reading);
   if (end <= start) return std::optional<Offset>();
@@ -361,34 +336,40 @@ Result<std::optional<Offset>> PartitionLog::last_below(const Reading& reading, O
 Result<std::optional<Offset>> PartitionLog::last_in_segment(const Reading& reading,
                                                             std::size_t index, Offset end) const {
   ASSIGN_OR_RETURN(const auto segment, this->segment(reading.live()[index]));
-  ASSIGN_OR_RETURN(Position limit, search_limit(reading, index, *segment));
-  const bool control = shared_.options.show_control;
-  end = std::min(end, reading.next_base_offset(index));
-  const auto above = segment->find_batch(end, limit);
-  if (!above && above.error().code != Errc::kNotFound) return fail(Error(above.error()));
-  // A batch that `end` lies in may have records below it; what follows is above.
-  if (above && above->header.base_offset < end && (control || !above->header.is_control())) {
-    ASSIGN_OR_RETURN(const auto last, last_in(reading, *above, end));
-    if (last) return last;
+  Position limit{};
+  Offset share_end = reading.next_base_offset(index);
+  if (reading.is_active(index)) {
+    ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
+    limit = tail.end;
+    share_end = tail.next_offset;
+  } else {
+    ASSIGN_OR_RETURN(limit, valid_end_below(reading.live()[index], share_end));
   }
-  if (above) limit = above->position;
-  ASSIGN_OR_RETURN(const auto place, segment->last_batch_with_records(limit, control));
-  if (!place) return std::optional<Offset>();
-  return last_in(reading, *place, end);
+  if (end < share_end) {
+    ASSIGN_OR_RETURN(limit, segment->end_below(end, limit));
+  }
+  // The last batch may have records above alone: then it is another before it.
+  while (true) {
+    ASSIGN_OR_RETURN(const auto place,
+                     segment->last_batch_with_records(limit, shared_.options.show_control));
+    if (!place) return std::optional<Offset>();
+    ASSIGN_OR_RETURN(const auto last, last_in(*segment, *place, std::min(end, share_end)));
+    if (last) return last;
+    limit = place->position;
+  }
 }
 
 // The last record of a batch below `end`: the next segment's offsets, or where readers' log ends.
-Result<std::optional<Offset>> PartitionLog::last_in(const Reading& reading, const BatchPlace& place,
+Result<std::optional<Offset>> PartitionLog::last_in(const Segment& segment, const BatchPlace& place,
                                                     Offset end) const {
-  const Offset target = std::min(place.header.last_offset, Offset{end.value - 1});
-  ASSIGN_OR_RETURN(const Hit hit, locate(reading, target, Caching::kUse));
-  if (hit.kind != Hit::Kind::kBatch || hit.place.position != place.position) {
-    return fail(Errc::kCorrupt, hit.file + ": position " +
-                                    std::to_string(hit.damage.position.value) + ": " +
-                                    hit.damage.what);
+  const auto batch = read_through_cache(segment, place, end);
+  if (!batch) {
+    const Error& error = batch.error();
+    const bool unreadable = error.code == Errc::kTooLarge || error.code == Errc::kUnsupported;
+    return fail(Error{unreadable ? Errc::kCorrupt : error.code, error.sys_errno, error.what});
   }
   // Compaction may have taken the very last one of the batch.
-  RecordReader reader = hit.batch->batch()->records();
+  RecordReader reader = (*batch)->batch()->records();
   std::optional<Offset> last;
   Record record;
   while (true) {

@@ -767,6 +767,60 @@ TEST_F(PartitionLogTest, ALogThatEndsAtTheHighWatermarkHidesWhatLiesAbove) {
   }
 }
 
+class UntilHighWatermarkTest : public PartitionLogTest {
+ protected:
+  std::shared_ptr<const PartitionLog> open(std::int64_t high_watermark) {
+    temp_.write("replication-offset-checkpoint",
+                "0\n1\norders 3 " + std::to_string(high_watermark) + "\n");
+    storage::LogDir::Options options;
+    options.log.until_high_watermark = true;
+    source_ = open_source({temp_ / "orders-3"}, std::move(options));
+    return open_log(*source_, "orders-3");
+  }
+};
+
+TEST_F(UntilHighWatermarkTest, DamageAtOrAboveTheEndKeepsNobodyFromTheLastRecordBelow) {
+  builder_.batch({"0", "1"}).batch({"2", "3", "4"}).batch({"5"}).batch({"6"}).batch({"7"});
+  builder_.flip_byte(builder_.positions()[2] + 65, 1).build();
+  EXPECT_EQ(open(5)->last_record().value(), Offset{4});
+  EXPECT_EQ(open(4)->last_record().value(), Offset{3});
+  EXPECT_EQ(open(2)->last_record().value(), Offset{1});
+  EXPECT_EQ(open(6)->last_record().error().code, Errc::kCorrupt);
+  EXPECT_EQ(open(7)->last_record().value(), Offset{6});
+}
+
+TEST_F(UntilHighWatermarkTest, OfALegacyWrapperTheRecordsBelowTheEndCount) {
+  builder_.batch({"0"}).codec(storage::Codec::kGzip).legacy_batch(1, {"1", "2", "3", "4"});
+  builder_.legacy_batch(1, {"5", "6"}).build();
+  for (const std::int64_t end : {1, 2, 3, 4, 5, 6}) {
+    EXPECT_EQ(open(end)->last_record().value(), Offset{end - 1}) << end;
+  }
+}
+
+// A segment's last batch reaches over the next one's base offset, and has no record below it.
+TEST_F(PartitionLogTest, ABatchWithoutARecordInItsSegmentsShareDoesNotHideTheOnesBefore) {
+  for (const int magic : {1, 2}) {
+    SCOPED_TRACE(magic);
+    TempDir temp;
+    LogBuilder segment(temp / "orders-3"), next(temp / "orders-3");
+    segment.batch({"0", "1"});
+    if (magic == 2) {
+      storage::BatchBuilder::Options options;
+      options.base_offset = Offset{2};
+      storage::BatchBuilder batch(options);
+      for (const int offset : {5, 6})
+        batch.add_at(Offset{offset}, TimestampMs{1}, std::nullopt, std::to_string(offset));
+      segment.raw(batch.build());
+    } else {
+      segment.offset(5).codec(storage::Codec::kGzip).legacy_batch(1, {"5", "6"});
+    }
+    segment.build();
+    next.offset(4).emptied_batch(6).build();
+    source_ = open_source({temp.path()});
+    EXPECT_EQ(open_log(*source_, "orders-3")->last_record().value(), Offset{1});
+  }
+}
+
 // Appended, and the segment rolled behind it, before the cursor came again.
 TEST_F(PartitionLogTest, ACursorMissesNothingOfASegmentThatWasRolledMeanwhile) {
   builder_.batch({"0"}).batch({"1"}).build();
