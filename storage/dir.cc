@@ -93,7 +93,7 @@ struct DirCalls {
   Result<void> list(const std::string& below,
                     const std::function<bool(const SourceDir::Entry&)>& visit) const;
   Result<FileInfo> info(const std::string& below) const;
-  std::int64_t birth_ns(const std::string& below) const;
+  Result<std::int64_t> birth_ns(const std::string& below) const;
   Result<UniqueFd> handle_of_directory(const std::string& below) const;
   Result<std::unique_ptr<File>> open_file(const std::string& below) const;
   bool has_acl(const std::string& below) const;
@@ -174,10 +174,15 @@ Result<FileInfo> DirCalls::info(const std::string& below) const {
   return to_file_info(st);
 }
 
-std::int64_t DirCalls::birth_ns(const std::string& below) const {
+Result<std::int64_t> DirCalls::birth_ns(const std::string& below) const {
   const UniqueFd fd(open_beneath(dir_fd(), below, O_PATH));
+  if (!fd) return fail_errno(errno, name_of(below));
   struct statx stx {};
-  if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BTIME, &stx) != 0) return 0;
+  if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_BTIME, &stx) != 0) {
+    // There is no such call, or it may not be made here.
+    if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return 0;
+    return fail_errno(errno, name_of(below));
+  }
   if ((stx.stx_mask & STATX_BTIME) == 0) return 0;
   return stx.stx_btime.tv_sec * std::int64_t{1'000'000'000} + stx.stx_btime.tv_nsec;
 }
@@ -287,12 +292,9 @@ Result<FileInfo> SourceDir::info(const std::string& below) const {
   return info;
 }
 
-std::int64_t SourceDir::birth_ns(const std::string& below) const {
+Result<std::int64_t> SourceDir::birth_ns(const std::string& below) const {
   if (guard_ == nullptr) return calls_->birth_ns(below);
-  return guard_
-      ->get<std::int64_t>(
-          [calls = calls_, below]() -> Result<std::int64_t> { return calls->birth_ns(below); })
-      .value_or(0);
+  return guard_->get<std::int64_t>([calls = calls_, below] { return calls->birth_ns(below); });
 }
 
 bool SourceDir::has_acl(const std::string& below) const {

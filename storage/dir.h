@@ -46,8 +46,8 @@ class SourceDir {
   // lstat. kNotFound if absent.
   Result<FileInfo> info(const std::string& below) const;
   // When it was made, in ns since 1970: with its inode number this names one file or directory for
-  // good. 0 where the file system doesn't tell.
-  std::int64_t birth_ns(const std::string& below) const;
+  // good. 0 where the file system doesn't tell. kNotFound if absent, kIo.
+  Result<std::int64_t> birth_ns(const std::string& below) const;
   // Whether more may read it than its mode says. True also where that can't be told.
   bool has_acl(const std::string& below) const;
   // Whether a process holds the file's lock, as a broker holds `.lock`. Takes nothing.

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <sys/stat.h>
@@ -96,6 +97,10 @@ struct LogDir::Found {
   PartitionDirName name;
   Incarnation incarnation;
   std::string shown;
+
+  bool is_same(const Found& other) const {
+    return dir == other.dir && below == other.below && incarnation == other.incarnation;
+  }
 };
 
 // An incarnation of a partition. Its log is made at once and costs nothing before it is used.
@@ -112,6 +117,7 @@ struct LogDir::Listing {
   std::uint64_t look = 0;               // which: a later one knows better
   std::vector<std::int64_t> mtimes_ns;  // of dirs_, before they were listed
   bool may_be_stale = false;
+  std::vector<Found> found;
   std::vector<Partition> partitions;
 };
 
@@ -245,11 +251,15 @@ std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
     if (realtime_ns - fresh->mtimes_ns.back() < kMtimeSettlesNs) fresh->may_be_stale = true;
   }
   if (old && (single_ || (old->mtimes_ns == fresh->mtimes_ns && !old->may_be_stale))) return old;
-  auto found = scan();
-  if (!found && old) return old;
-  if (!found) found.emplace();
-  name_twins(*found);
-  return publish(std::move(*found), std::move(fresh));
+  bool failed = false;
+  auto found = scan(old.get(), failed);
+  fresh->may_be_stale = fresh->may_be_stale || failed;
+  if (failed && old && old->may_be_stale && old->mtimes_ns == fresh->mtimes_ns &&
+      std::ranges::equal(old->found, found, &Found::is_same)) {
+    return old;
+  }
+  name_twins(found);
+  return publish(std::move(found), std::move(fresh));
 }
 
 void LogDir::look_for_removed() const {
@@ -265,8 +275,7 @@ void LogDir::look_for_removed() const {
   }
 }
 
-std::optional<std::vector<LogDir::Found>> LogDir::scan() const {
-  const auto is_silent = [](const Error& error) { return error.sys_errno == ETIMEDOUT; };
+std::vector<LogDir::Found> LogDir::scan(const Listing* old, bool& failed) const {
   std::vector<Found> found;
   if (single_) {
     Found itself;
@@ -275,36 +284,58 @@ std::optional<std::vector<LogDir::Found>> LogDir::scan() const {
     found.push_back(std::move(itself));
     return found;
   }
-  for (std::size_t i = 0; i < dirs_.size(); ++i) {
-    const auto listed = dirs_[i]->list("", [&](const SourceDir::Entry& entry) {
-      auto name = parse_partition_dir(entry.name);
-      if (name && entry.kind == SourceDir::Kind::kDirectory) {
-        Found partition;
-        partition.dir = i;
-        partition.below = partition.shown = std::string(entry.name);
-        partition.name = std::move(*name);
-        found.push_back(std::move(partition));
-      } else if (!is_brokers_own(entry.name, entry.kind)) {
-        alien(*dirs_[i], entry);
-      }
-      return true;
-    });
-    if (!listed && is_silent(listed.error())) return std::nullopt;
-    if (!listed) shared_.problems->add({dirs_[i]->path(), -1, listed.error().what});
-  }
-  bool silent = false;
-  std::erase_if(found, [&](Found& partition) {
-    const SourceDir& dir = *dirs_[partition.dir];
-    const auto info = dir.info(partition.below);
-    if (!info) {
-      silent = silent || is_silent(info.error());
-      return true;  // gone again
-    }
-    partition.incarnation = {info->dev, info->ino, dir.birth_ns(partition.below)};
-    return false;
-  });
-  if (silent) return std::nullopt;
+  for (std::size_t i = 0; i < dirs_.size(); ++i) scan_dir(i, old, found, failed);
+  // As name_twins() has them, so that two scans can be compared.
+  std::ranges::sort(found, {}, [](const Found& f) { return std::tie(f.below, f.dir); });
   return found;
+}
+
+// What can't be listed or looked at for a while is not gone: what was known of it stands.
+void LogDir::scan_dir(std::size_t dir, const Listing* old, std::vector<Found>& found,
+                      bool& failed) const {
+  const auto has_failed = [&](const Error& error, const std::string& name) {
+    if (error.code == Errc::kNotFound) return false;
+    failed = true;
+    if (error.sys_errno != ETIMEDOUT) shared_.problems->add({name, -1, error.what});
+    return true;
+  };
+  const auto keep_old = [&](const std::string* below) {
+    if (old == nullptr) return;
+    for (const Found& known : old->found) {
+      if (known.dir != dir || (below != nullptr && known.below != *below)) continue;
+      found.push_back(known);
+      found.back().shown = known.below;
+    }
+  };
+  std::vector<Found> listing;
+  const auto listed = dirs_[dir]->list("", [&](const SourceDir::Entry& entry) {
+    auto name = parse_partition_dir(entry.name);
+    if (name && entry.kind == SourceDir::Kind::kDirectory) {
+      Found partition;
+      partition.dir = dir;
+      partition.below = partition.shown = std::string(entry.name);
+      partition.name = std::move(*name);
+      listing.push_back(std::move(partition));
+    } else if (!is_brokers_own(entry.name, entry.kind)) {
+      alien(*dirs_[dir], entry);
+    }
+    return true;
+  });
+  if (!listed) {
+    if (has_failed(listed.error(), dirs_[dir]->path())) keep_old(nullptr);
+    return;
+  }
+  for (Found& partition : listing) {
+    const std::string name = dirs_[dir]->name_of(partition.below);
+    const auto info = dirs_[dir]->info(partition.below);
+    const auto born = info ? dirs_[dir]->birth_ns(partition.below) : Result<std::int64_t>(0);
+    if (info && born) {
+      partition.incarnation = {info->dev, info->ino, *born};
+      found.push_back(std::move(partition));
+    } else if (has_failed(info ? born.error() : info.error(), name)) {
+      keep_old(&partition.below);
+    }
+  }
 }
 
 void LogDir::alien(const SourceDir& dir, const SourceDir::Entry& entry) const {
@@ -321,12 +352,10 @@ void LogDir::alien(const SourceDir& dir, const SourceDir::Entry& entry) const {
   shared_.problems->add({dir.name_of(std::string(entry.name)), -1, what});
 }
 
-// Several directories of one name, in several log directories: the one with the highest log end has
-// the name, of equals the first; the others are told apart by their log directory.
+// `found` by name and directory. Several directories of one name, in several log directories: the
+// one with the highest log end has the name, of equals the first; the others are told apart by
+// their log directory.
 void LogDir::name_twins(std::vector<Found>& found) const {
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return a.below != b.below ? a.below < b.below : a.dir < b.dir;
-  });
   for (std::size_t first = 0; first < found.size();) {
     std::size_t last = first + 1;
     while (last < found.size() && found[last].below == found[first].below) ++last;
@@ -363,6 +392,7 @@ std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
   const MutexLock lock(mutex_);
   if (listing_ && listing_->look > fresh->look) return listing_;
   for (const auto& known : known_) known->there = false;
+  fresh->found = found;
   std::map<Incarnation, std::uint32_t> ids;
   for (Found& partition : found) {
     const Incarnation& incarnation = partition.incarnation;

@@ -29,8 +29,9 @@ namespace offsetfs::storage {
 //
 // A log directory is listed again when its mtime changed, which is looked at once in kRecheckMs at
 // most. What is no partition there (alien names, links, FIFOs, what can't be read) is named in
-// problems; the broker's own files are not. Of two live copies of a partition the one with the
-// higher log end has the name, the other is NAME~I, I its directory's place in the list, from 0.
+// problems; the broker's own files are not, and what can't be read for a while is not gone. Of two
+// live copies of a partition the one with the higher log end has the name, the other is NAME~I, I
+// its directory's place in the list, from 0.
 //
 // A source is the directory that was there when it was opened, whatever bears its name later: one
 // that is removed shows nothing any more, and says so once, by on_notice.
@@ -99,7 +100,9 @@ class LogDir : public LogSource {
 
   std::shared_ptr<const Listing> listing(bool look_now) const;
   void look_for_removed() const;
-  std::optional<std::vector<Found>> scan() const;  // nothing: a directory does not answer
+  // `old` (may be null): what stands where a directory can't be read now; `failed`: there is one.
+  std::vector<Found> scan(const Listing* old, bool& failed) const;
+  void scan_dir(std::size_t dir, const Listing* old, std::vector<Found>& found, bool& failed) const;
   void alien(const SourceDir& dir, const SourceDir::Entry& entry) const;
   void name_twins(std::vector<Found>& found) const;
   std::shared_ptr<PartitionLog> make_log(const Found& found) const;

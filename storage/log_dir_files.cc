@@ -106,11 +106,14 @@ void LogDirFiles::look_at(std::size_t which, Contents& contents) const {
   Version version;
   const auto info = dir_->info(name);
   if (info) version = {info->ino, info->size_bytes, info->mtime_ns};
-  // A source that does not answer takes nothing back.
-  if (!info && info.error().sys_errno == ETIMEDOUT) return;
+  // What can't be looked at takes nothing back: it is looked at again.
+  const auto failed = [&](const Error& error) {
+    if (error.sys_errno != ETIMEDOUT) problems_->add({dir_->name_of(name), -1, error.what});
+  };
+  if (!info && info.error().code != Errc::kNotFound) return failed(info.error());
   if (version == contents.versions[which]) return;
   const auto text = dir_->read_whole(name, kMostFileBytes);
-  if (!text && text.error().sys_errno == ETIMEDOUT) return;
+  if (!text && text.error().code == Errc::kIo) return failed(text.error());
   contents.versions[which] = version;
   if (is_checkpoint) contents.checkpoints[which] = std::make_shared<const OffsetCheckpoint>();
   if (!is_checkpoint) contents.node_id.reset();

@@ -18,7 +18,8 @@ namespace offsetfs::storage {
 
 // What a broker keeps in a log directory beside its partitions: the four offset checkpoints and
 // meta.properties. A partition mount looks into the parent directory for them, and for nothing else
-// there. Absent files say nothing; bad ones are named in problems and say nothing either.
+// there. Absent files say nothing; bad ones are named in problems and say nothing either. One that
+// can't be read for a while is named too, and what it said stands.
 //
 // Read again when a file has changed, which is looked at once in kRecheckMs at most. Any thread.
 class LogDirFiles {

@@ -96,7 +96,7 @@ void LogWatcher::watch_dir(std::size_t dir) {
   const auto& watched = source_.files()[dir]->dir();
   if (watched == nullptr) return;
   const auto above = watched->handle_of_directory("");
-  if (!above) return;
+  if (!above) return poll_from_now_on(dir, above.error().what);
   const MutexLock installing(installing_);
   const auto watch = inotify_->watch(above->get(), kDirMask, watched->path());
   if (!watch) return poll_from_now_on(dir, watch.error().what);
@@ -127,7 +127,10 @@ void LogWatcher::install(std::uint32_t partition, Used& used) {
   if (!place) return;
   const SourceDir& dir = *source_.dirs()[used.dir];
   const auto handle = dir.handle_of_directory(without_slash(place->log->below("")));
-  if (!handle) return;  // gone again: the log directory tells
+  if (!handle) {  // gone again: the log directory tells
+    if (handle.error().code != Errc::kNotFound) poll_from_now_on(used.dir, handle.error().what);
+    return;
+  }
   const std::uint32_t mask = kPartitionMask | (used.listeners > 0 ? kWrites : 0);
   const auto watch = inotify_->watch(handle->get(), mask, dir.name_of(place->log->below("")));
   if (!watch) return poll_from_now_on(used.dir, watch.error().what);

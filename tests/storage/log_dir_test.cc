@@ -1,5 +1,7 @@
 #include "storage/log_dir.h"
 
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -7,9 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include "tests/support/few_descriptors.h"
 #include "tests/support/log_builder.h"
 #include "tests/support/open_logs.h"
+#include "tests/support/refused_syscall.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_backend.h"
 
@@ -174,6 +179,55 @@ TEST(LogDirTest, AnInodeNumberThatComesAgainIsStillAnotherIncarnation) {
   source->refresh();
   EXPECT_NE(source->partitions()->front().id, id);
   EXPECT_EQ(open_log(*source, "orders-3")->find(Offset{0})->record.value, "new");
+}
+
+TEST(LogDirTest, APartitionIsNotGoneBecauseAListingFailed) {
+  const TempDir temp;
+  temp.make_dir("a-0");
+  const auto source = open_source({temp.path()});
+  const auto id = source->partitions()->front().id;
+  temp.make_dir("b-0");
+  {
+    const FewDescriptors none(0);
+    source->refresh();
+    EXPECT_THAT(names(*source), ElementsAre("a-0"));
+  }
+  EXPECT_THAT(problems(*source), ElementsAre(HasSubstr("open files")));
+  source->refresh();
+  EXPECT_THAT(names(*source), ElementsAre("a-0", "b-0"));
+  EXPECT_EQ(source->partitions()->front().id, id);
+}
+
+TEST(LogDirTest, APartitionWhoseBirthCannotBeAskedForIsNoOther) {
+  const TempDir temp;
+  temp.make_dir("a-0");
+  const auto source = open_source({temp.path()});
+  const auto id = source->partitions()->front().id;
+  temp.make_dir("b-0");
+  EXPECT_TRUE(holds_where_refused(SYS_statx, EIO, [&] {
+    source->refresh();
+    const auto partitions = source->partitions();
+    return partitions->size() == 1 && partitions->front().id == id;
+  }));
+  for (const int no_such_call : {ENOSYS, EPERM}) {
+    EXPECT_TRUE(holds_where_refused(SYS_statx, no_such_call, [&] {
+      return names(*open_source({temp.path()})) == std::vector<std::string>{"a-0", "b-0"};
+    }));
+  }
+}
+
+TEST(LogDirTest, AListingThatFailedAtTheStartIsTakenAgain) {
+  const TempDir temp;
+  temp.make_dir("a-0");
+  std::filesystem::last_write_time(
+      temp.path(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+  const auto source = open_source({temp.path()});
+  {
+    const FewDescriptors none(0);
+    EXPECT_THAT(names(*source), IsEmpty());
+  }
+  source->refresh();
+  EXPECT_THAT(names(*source), ElementsAre("a-0"));
 }
 
 TEST(LogDirTest, APartitionThatIsGoneCantBeOpened) {
