@@ -97,7 +97,7 @@ struct DirCalls {
   Result<UniqueFd> handle_of_directory(const std::string& below) const;
   Result<std::unique_ptr<File>> open_file(const std::string& below) const;
   bool has_acl(const std::string& below) const;
-  bool is_locked(const std::string& below) const;
+  SourceDir::Lock lock_of(const std::string& below) const;
 
   UniqueFd directory;
   std::string path;
@@ -205,15 +205,18 @@ bool DirCalls::has_acl(const std::string& below) const {
   return errno != ENODATA && errno != ENOTSUP;
 }
 
-bool DirCalls::is_locked(const std::string& below) const {
+SourceDir::Lock DirCalls::lock_of(const std::string& below) const {
+  using Holder = SourceDir::Lock::Holder;
   const auto file = open_regular(dir_fd(), below, name_of(below));
-  if (!file) return false;
+  if (!file) return {file.error().code == Errc::kNotFound ? Holder::kNobody : Holder::kUnknown};
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  if (::fcntl(file->get(), F_OFD_GETLK, &lock) != 0) return false;
-  // Without a process: it is a lock of our own kind, not a broker's.
-  return lock.l_type != F_UNLCK && lock.l_pid != -1;
+  if (::fcntl(file->get(), F_OFD_GETLK, &lock) != 0) return {Holder::kUnknown};
+  if (lock.l_type == F_UNLCK) return {Holder::kNobody};
+  // That of an open file description has no process.
+  if (lock.l_pid == -1) return {Holder::kWriter};
+  return {Holder::kProcess, lock.l_pid > 0 ? lock.l_pid : -1};
 }
 
 std::string DirCalls::name_of(const std::string& below) const {
@@ -306,9 +309,15 @@ bool SourceDir::has_acl(const std::string& below) const {
       .value_or(true);
 }
 
-bool SourceDir::is_locked(const std::string& below) const {
-  // Locks of another machine's processes are not told for sure, and its disk is not ours.
-  return guard_ == nullptr && calls_->is_locked(below);
+SourceDir::Lock SourceDir::lock_of(const std::string& below) const {
+  if (guard_ == nullptr) return calls_->lock_of(below);
+  const auto info = guard_->get<FileInfo>([calls = calls_, below] { return calls->info(below); });
+  if (!info && info.error().code == Errc::kNotFound) return {Lock::Holder::kNobody};
+  const auto lock = guard_->get<Lock>(
+      [calls = calls_, below]() -> Result<Lock> { return calls->lock_of(below); });
+  // Locks of another machine's processes are not told for sure.
+  if (!lock || lock->holder == Lock::Holder::kNobody) return {Lock::Holder::kUnknown};
+  return *lock;
 }
 
 Result<UniqueFd> SourceDir::handle_of_directory(const std::string& below) const {

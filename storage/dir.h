@@ -31,6 +31,18 @@ class SourceDir {
     ino_t ino = 0;  // as the listing has it: a change of it says that this is another file
   };
 
+  struct Lock {
+    enum class Holder {
+      kNobody,   // also where there is no such file
+      kProcess,  // of a lock as brokers take it
+      kWriter,   // of one as our own writers take it (dir_lock.h)
+      kUnknown,  // the file may not be opened, or nobody is known to hold it where its file system
+                 // tells of this machine's locks at most
+    };
+    Holder holder = Holder::kUnknown;
+    std::int64_t process = -1;  // kProcess: its id, where that can be told
+  };
+
   // `path` itself may be a symbolic link: the user typed it. kNotFound, kIo; kInvalid if it is no
   // directory.
   // With `guard`, and on a file system that may never answer (another machine's, a daemon's), calls
@@ -50,8 +62,8 @@ class SourceDir {
   Result<std::int64_t> birth_ns(const std::string& below) const;
   // Whether more may read it than its mode says. True also where that can't be told.
   bool has_acl(const std::string& below) const;
-  // Whether a process holds the file's lock, as a broker holds `.lock`. Takes nothing.
-  bool is_locked(const std::string& below) const;
+  // Who holds the file's lock, as a broker holds `.lock` (an fcntl record lock). Takes nothing.
+  Lock lock_of(const std::string& below) const;
   // A directory to be watched: O_PATH, no read access is asked for.
   Result<UniqueFd> handle_of_directory(const std::string& below) const;
   // kNotFound if absent, kInvalid if no regular file, kIo otherwise (EACCES, EMFILE, ...).

@@ -68,7 +68,10 @@ bool LogDirFiles::is_broker_at_work() const {
   const std::int64_t now = now_ms();
   if (now - lock_checked_ms_.load(std::memory_order_relaxed) >= kLockMs) {
     lock_checked_ms_.store(now, std::memory_order_relaxed);
-    locked_.store(dir_ != nullptr && dir_->is_locked(".lock"), std::memory_order_relaxed);
+    // The disk of another machine is not what a broker on this one works with.
+    const bool locked = dir_ != nullptr && !dir_->is_guarded() &&
+                        dir_->lock_of(".lock").holder == SourceDir::Lock::Holder::kProcess;
+    locked_.store(locked, std::memory_order_relaxed);
   }
   return locked_.load(std::memory_order_relaxed);
 }

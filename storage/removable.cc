@@ -2,46 +2,45 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <map>
 #include <memory>
 #include <set>
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "storage/segment_files.h"
 #include "storage/topic_partition.h"
-#include "storage/unique_fd.h"
 
 namespace offsetfs::storage {
 namespace {
 
 using Kind = Removable::Kind;
 
-using Held = LockHolder::Held;
+using Holder = SourceDir::Lock::Holder;
 
 // When it goes: said of what a broker removes at its start, or while it runs.
-const char* when(Held held) {
-  switch (held) {
-    case Held::kYes: return "the running broker removes it by itself";
-    case Held::kUnknown:
+const char* when(Holder holder) {
+  switch (holder) {
+    case Holder::kProcess: return "the running broker removes it by itself";
+    case Holder::kWriter:
+      return "no broker works on this directory, but offsetfs writes to it: leave it alone while "
+             "that lasts; whoever opens the log next removes it";
+    case Holder::kUnknown:
       return "whether a broker works on this directory can't be told, as its .lock may not be "
-             "opened: leave it alone until you know";
-    case Held::kNo: break;
+             "opened or its file system does not tell: leave it alone until you know";
+    case Holder::kNobody: break;
   }
   return "no broker works on this directory; the next one to start removes it, and it may be "
-         "removed "
-         "now";
+         "removed now";
 }
 
 // One log directory, or one partition's directory that was given alone.
 class Walk {
  public:
-  Walk(const SourceDir& dir, std::vector<Removable>& found)
-      : dir_(dir), found_(found), held_(lock_holder(dir).held) {}
+  Walk(const SourceDir& dir, Holder holder, std::vector<Removable>& found)
+      : dir_(dir), found_(found), holder_(holder) {}
 
   void run() {
     std::vector<std::string> partitions;
@@ -62,7 +61,7 @@ class Walk {
       const auto state = parse_partition_dir(name)->state;
       if (state == DirState::kDelete)
         whole_directory(name, Kind::kDeleteDirectory, running(),
-                        std::string("its topic or replica was deleted; ") + when(held_));
+                        std::string("its topic or replica was deleted; ") + when(holder_));
       else if (state == DirState::kStray)
         whole_directory(
             name, Kind::kStrayDirectory, false,
@@ -75,7 +74,7 @@ class Walk {
   }
 
  private:
-  bool running() const { return held_ == Held::kYes; }
+  bool running() const { return holder_ == Holder::kProcess; }
 
   void add(Kind kind, const std::string& below, std::int64_t bytes, bool broker_will,
            std::string reason) {
@@ -88,7 +87,7 @@ class Walk {
 
   void add_temporary(const std::string& below) {
     add(Kind::kTemporary, below, bytes_of(below), false,
-        held_ == Held::kNo
+        holder_ == Holder::kNobody
             ? "an unfinished replacement of a small file, which no broker reads"
             : "an unfinished replacement of a small file; a broker may just be writing it");
   }
@@ -117,31 +116,31 @@ class Walk {
     bool has_swap = false;
     const auto below = stem.empty() ? "" : stem.substr(0, stem.size() - 1);
     (void)dir_
-        .list(
-            below,
-            [&](const SourceDir::Entry& entry) {
-              if (entry.kind != SourceDir::Kind::kFile) return true;
-              const std::string path = stem + std::string(entry.name);
-              const auto name = parse_segment_file(entry.name);
-              if (is_doomed_checkpoint(entry.name)) {
-                add(Kind::kDeletedSegment, path, bytes_of(path), running(),
-                    std::string("a snapshot that is doomed or unfinished; ") + when(held_));
-              } else if (!name) {
-                if (!stem.empty() && entry.name.ends_with(".tmp")) add_temporary(path);
-              } else if (name->suffix == SegmentSuffix::kDeleted) {
-                add(Kind::kDeletedSegment, path, bytes_of(path), running(),
-                    std::string("retention or compaction took it out of the log; ") + when(held_));
-              } else if (name->suffix == SegmentSuffix::kCleaned) {
-                cleaned.push_back(path);
-              } else if (name->suffix == SegmentSuffix::kSwap) {
-                has_swap = true;
-              } else if (name->file == SegmentFile::kLog) {
-                logs.insert(name->base_offset);
-              } else if (name->file != SegmentFile::kProducerSnapshot) {
-                indexes[name->base_offset].push_back(path);
-              }
-              return true;
-            })
+        .list(below,
+              [&](const SourceDir::Entry& entry) {
+                if (entry.kind != SourceDir::Kind::kFile) return true;
+                const std::string path = stem + std::string(entry.name);
+                const auto name = parse_segment_file(entry.name);
+                if (is_doomed_checkpoint(entry.name)) {
+                  add(Kind::kDeletedSegment, path, bytes_of(path), running(),
+                      std::string("a snapshot that is doomed or unfinished; ") + when(holder_));
+                } else if (!name) {
+                  if (!stem.empty() && entry.name.ends_with(".tmp")) add_temporary(path);
+                } else if (name->suffix == SegmentSuffix::kDeleted) {
+                  add(Kind::kDeletedSegment, path, bytes_of(path), running(),
+                      std::string("retention or compaction took it out of the log; ") +
+                          when(holder_));
+                } else if (name->suffix == SegmentSuffix::kCleaned) {
+                  cleaned.push_back(path);
+                } else if (name->suffix == SegmentSuffix::kSwap) {
+                  has_swap = true;
+                } else if (name->file == SegmentFile::kLog) {
+                  logs.insert(name->base_offset);
+                } else if (name->file != SegmentFile::kProducerSnapshot) {
+                  indexes[name->base_offset].push_back(path);
+                }
+                return true;
+              })
         .has_value();
     for (const auto& path : cleaned) add_cleaned(path, has_swap);
     for (const auto& [base_offset, paths] : indexes)
@@ -152,27 +151,29 @@ class Walk {
   // A `.cleaned` file beside `.swap` files is what tells the next broker that a split was cut
   // short, and that the `.swap` files are void: without it they would be taken for the log.
   void add_cleaned(const std::string& path, bool has_swap) {
-    std::string reason = std::string("a compaction or split that was cut short; ") + when(held_);
+    std::string reason = std::string("a compaction or split that was cut short; ") + when(holder_);
     if (has_swap)
       reason =
           "a split that was cut short: the .swap files beside it are void because of it, so leave "
           "both to the next broker to start, and never remove this one alone";
-    else if (held_ == Held::kYes)
+    else if (holder_ == Holder::kProcess)
       reason = "a compaction or split writes it just now, or was cut short: leave it to the broker";
+    else if (holder_ == Holder::kWriter)
+      reason = "a compaction of offsetfs writes it just now, or was cut short: leave it alone";
     add(Kind::kCleanedSegment, path, bytes_of(path), running(), std::move(reason));
   }
 
   void add_orphan(const std::string& path) {
     add(Kind::kOrphanedIndex, path, bytes_of(path), false,
-        held_ == Held::kNo
-            ? std::string("an index without its .log says nothing; ") + when(held_)
+        holder_ == Holder::kNobody
+            ? std::string("an index without its .log says nothing; ") + when(holder_)
             : "an index without its .log; a broker may just be making or removing the "
               "segment: look again");
   }
 
   const SourceDir& dir_;
   std::vector<Removable>& found_;
-  const Held held_;
+  const Holder holder_;
 };
 
 // Files below `root` that were unlinked while `process` holds them open. A file held by several
@@ -217,24 +218,12 @@ const char* removable_kind_name(Removable::Kind kind) {
   return "";
 }
 
-LockHolder lock_holder(const SourceDir& dir) {
-  const UniqueFd fd(
-      ::open((dir.real_path() + "/.lock").c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return {errno == ENOENT ? Held::kNo : Held::kUnknown};
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (::fcntl(fd.get(), F_GETLK, &lock) != 0) return {Held::kUnknown};
-  if (lock.l_type == F_UNLCK) return {Held::kNo};
-  return {Held::kYes, lock.l_pid > 0 ? lock.l_pid : -1};
-}
-
 std::vector<Removable> find_removable(const std::vector<std::shared_ptr<const SourceDir>>& dirs) {
   std::vector<Removable> found;
   for (const auto& dir : dirs) {
-    Walk(*dir, found).run();
-    if (const auto holder = lock_holder(*dir); holder.process > 0)
-      find_held_open(holder.process, *dir, found);
+    const auto lock = dir->lock_of(".lock");
+    Walk(*dir, lock.holder, found).run();
+    if (lock.process > 0) find_held_open(lock.process, *dir, found);
   }
   std::ranges::sort(found, {}, &Removable::path);
   return found;

@@ -35,12 +35,4 @@ const char* removable_kind_name(Removable::Kind kind);
 // where that is permitted.
 std::vector<Removable> find_removable(const std::vector<std::shared_ptr<const SourceDir>>& dirs);
 
-// // Who holds the directory's `.lock` as a broker does (an fcntl record lock).
-struct LockHolder {
-  enum class Held { kNo, kYes, kUnknown };  // kUnknown: `.lock` may not be opened
-  Held held = Held::kNo;
-  std::int64_t process = -1;  // its id, where that can be told
-};
-LockHolder lock_holder(const SourceDir& dir);
-
 }  // namespace offsetfs::storage

@@ -97,15 +97,16 @@ class Broker {
 TEST(IoPriority, ALockIsSeenAndNotTaken) {
   const tests::TempDir temp;
   temp.write(".lock", "");
+  using Holder = SourceDir::Lock::Holder;
   const auto dir = SourceDir::open(temp.path(), tests::test_backend()).value();
-  EXPECT_FALSE(dir->is_locked(".lock"));
-  EXPECT_FALSE(dir->is_locked("absent"));
+  EXPECT_EQ(dir->lock_of(".lock").holder, Holder::kNobody);
+  EXPECT_EQ(dir->lock_of("absent").holder, Holder::kNobody);
   Broker broker(temp / ".lock");
   ASSERT_TRUE(broker.locked);
-  EXPECT_TRUE(dir->is_locked(".lock"));
-  EXPECT_TRUE(dir->is_locked(".lock"));
+  EXPECT_EQ(dir->lock_of(".lock").holder, Holder::kProcess);
+  EXPECT_EQ(dir->lock_of(".lock").holder, Holder::kProcess);
   broker.end();
-  EXPECT_FALSE(dir->is_locked(".lock"));
+  EXPECT_EQ(dir->lock_of(".lock").holder, Holder::kNobody);
   Broker next(temp / ".lock");
   EXPECT_TRUE(next.locked);
 }

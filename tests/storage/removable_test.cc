@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/dir_lock.h"
 #include "tests/support/log_builder.h"
 #include "tests/support/temp_dir.h"
 
@@ -138,12 +139,28 @@ TEST_F(RemovableTest, WithALockThatCantBeOpenedNothingIsCalledSafe) {
 TEST_F(RemovableTest, TheHolderOfTheLockIsKnownAndAFreeLockHasNone) {
   auto dir = SourceDir::open(temp_ / "", make_io_backend(IoChoice::kPread, nullptr));
   ASSERT_TRUE(dir.has_value());
-  EXPECT_EQ(lock_holder(**dir).held, LockHolder::Held::kNo);
+  using Holder = SourceDir::Lock::Holder;
+  EXPECT_EQ((*dir)->lock_of(".lock").holder, Holder::kNobody);
   write(".lock", 0);
-  EXPECT_EQ(lock_holder(**dir).held, LockHolder::Held::kNo);
+  EXPECT_EQ((*dir)->lock_of(".lock").holder, Holder::kNobody);
   const StandInBroker broker(temp_ / ".lock", temp_ / "held");
-  EXPECT_EQ(lock_holder(**dir).held, LockHolder::Held::kYes);
-  EXPECT_EQ(lock_holder(**dir).process, broker.id());
+  EXPECT_EQ((*dir)->lock_of(".lock").holder, Holder::kProcess);
+  EXPECT_EQ((*dir)->lock_of(".lock").process, broker.id());
+}
+
+TEST_F(RemovableTest, AMountThatWritesIsNoBroker) {
+  write("orders-0/00000000000000000099.log.deleted");
+  write("orders-0/00000000000000000098.log.cleaned");
+  const auto lock = DirLock::acquire(temp_.path());
+  ASSERT_TRUE(lock);
+  const auto things = found();
+  ASSERT_EQ(things.size(), 2U);
+  for (const Removable& thing : things) {
+    EXPECT_FALSE(thing.broker_will);
+    EXPECT_THAT(thing.reason, HasSubstr("leave it alone"));
+    EXPECT_THAT(thing.reason, testing::Not(HasSubstr("may be removed now")));
+  }
+  EXPECT_THAT(things[1].reason, HasSubstr("no broker works"));
 }
 
 }  // namespace
