@@ -76,7 +76,7 @@ class BatchCache {
   void forget(Owner owner, Offset from, Offset to);
   std::uint64_t forgets() const;
 
-  // Where the records around `offset` lie, if their batch was checked before.
+  // Where the records around `offset` lie, if their batch was checked before and is not here whole.
   std::optional<BatchExcerpt> excerpt(Owner owner, Offset offset);
   // Its CRC is good, in a log that was `stamp` all the time from before it was read. `forgets`: as
   // above.

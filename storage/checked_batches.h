@@ -26,10 +26,8 @@ struct LogStamp {
 };
 
 // A few neighbouring records of a batch that was checked, in the file: [from, to) of the records
-// section, which begins kRecordsAt behind the batch's position.
+// section, which begins behind the batch's header.
 struct BatchExcerpt {
-  static constexpr std::int64_t kRecordsAt = 61;  // batch_header.h: the header of magic 2
-
   BatchPlace place;
   LogStamp stamp;
   std::uint32_t from = 0;

@@ -26,8 +26,8 @@ class ClusterMetadata {
   static Result<ClusterMetadata> load(const SourceDir& dir, Problems& problems);
 
   // Reads what the log has had appended since (a KRaft node writes twice a second); `dir` as
-  // before. // kOutOfRange: what came next is no longer there (trimmed behind a snapshot, or cut
-  // off at its end): load anew.
+  // before. After an error it stands where it came to. kOutOfRange: what came next is no longer
+  // there (trimmed behind a snapshot, or cut off at its end): load anew.
   Result<void> catch_up(const SourceDir& dir, Problems& problems);
 
   // Applies one record; for load() and for tests. Records of an open metadata transaction wait for

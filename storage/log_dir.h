@@ -62,7 +62,6 @@ class LogDir : public LogSource {
   Result<std::shared_ptr<const PartitionLog>> open(std::uint32_t id) const override;
   bool is_single_partition() const override { return single_; }
   Problems& problems() const override { return *shared_.problems; }
-  const std::shared_ptr<Problems>& shared_problems() const { return shared_.problems; }
 
   // The sources in the order given: the partition directory itself, or the log directories.
   const std::vector<std::shared_ptr<const SourceDir>>& dirs() const override { return dirs_; }

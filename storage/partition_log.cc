@@ -370,15 +370,16 @@ Result<Offset> PartitionLog::log_end(const Reading& reading) const {
   return tail.next_offset;
 }
 
-Offset PartitionLog::high_watermark(const Reading& reading, Offset log_end) const {
-  const Offset start = std::min(log_start(reading), log_end);
-  return std::clamp(checkpointed().high_watermark.value_or(start), start, log_end);
+Offset PartitionLog::high_watermark(const LogDirFiles::Checkpointed& checkpointed, Offset log_start,
+                                    Offset log_end) {
+  const Offset start = std::min(log_start, log_end);
+  return std::clamp(checkpointed.high_watermark.value_or(start), start, log_end);
 }
 
 Result<Offset> PartitionLog::readable_end(const Reading& reading) const {
   ASSIGN_OR_RETURN(const Offset end, log_end(reading));
   if (!shared_.options.until_high_watermark) return end;
-  return high_watermark(reading, end);
+  return high_watermark(checkpointed(), log_start(reading), end);
 }
 
 // Where a search in a segment ends. Of a sealed one that is its file's size: a torn tail is met
@@ -555,8 +556,8 @@ Result<LogOffsets> PartitionLog::offsets() const {
       offsets.log_end_offset = offsets.log_start_offset;
     }
     const LogDirFiles::Checkpointed checkpointed = this->checkpointed();
-    offsets.high_watermark = std::clamp(checkpointed.high_watermark.value_or(Offset{0}),
-                                        offsets.log_start_offset, offsets.log_end_offset);
+    offsets.high_watermark =
+        high_watermark(checkpointed, offsets.log_start_offset, offsets.log_end_offset);
     offsets.high_watermark_known = checkpointed.high_watermark.has_value();
     offsets.readable_end =
         shared_.options.until_high_watermark ? offsets.high_watermark : offsets.log_end_offset;

@@ -212,7 +212,8 @@ class PartitionLog {
   Offset log_start(const Reading& reading) const;
   Result<Offset> log_end(const Reading& reading) const;
   Result<Offset> readable_end(const Reading& reading) const;
-  Offset high_watermark(const Reading& reading, Offset log_end) const;
+  static Offset high_watermark(const LogDirFiles::Checkpointed& checkpointed, Offset log_start,
+                               Offset log_end);
   Result<SegmentTail> active_tail(const Reading& reading) const;
   Offset settled_offset(const FileInfo& log) const;
   Result<SegmentTail> look_at_active_tail(const SegmentEntry& entry) const;

@@ -166,7 +166,7 @@ std::optional<RecordLookup> PartitionLog::find_in_checked(const Reading& reading
   if (!segment || settled_stamp((*segment)->log()) != excerpt->stamp) return std::nullopt;
   const auto part = std::make_shared<OwnedBytes>(excerpt->to - excerpt->from);
   const auto read = (*segment)->log().read_at(
-      excerpt->place.position + (BatchExcerpt::kRecordsAt + excerpt->from), part->writable());
+      excerpt->place.position + (BatchHeader::kV2HeaderBytes + excerpt->from), part->writable());
   if (!read || *read != part->size()) return std::nullopt;
   RecordReader reader =
       RecordReader::over_part(excerpt->place.header, part->view(), excerpt->ordinal);
