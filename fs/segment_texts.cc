@@ -68,13 +68,15 @@ Result<SegmentEntry> segment_entry(const PartitionView& view, const Node& node) 
   const auto segments =
       suffix == SegmentSuffix::kNone ? view.log->segments() : view.log->set_aside();
   // Both are in the order of base offsets, and there may be many.
-  const auto at = std::ranges::equal_range(*segments, storage::Offset{node.number}, {},
-                                           &SegmentEntry::base_offset);
-  const auto found = std::ranges::find_if(at, [&](const SegmentEntry& entry) {
+  const storage::Offset base_offset{node.number};
+  auto found = std::ranges::lower_bound(*segments, base_offset, {}, &SegmentEntry::base_offset);
+  const auto is_it = [&](const SegmentEntry& entry) {
     return (suffix == SegmentSuffix::kNone || entry.suffix == suffix) &&
            entry.generation == node.generation;
-  });
-  if (found == at.end()) return storage::fail(Errc::kNotFound, "no such segment");
+  };
+  while (found != segments->end() && found->base_offset == base_offset && !is_it(*found)) ++found;
+  if (found == segments->end() || found->base_offset != base_offset)
+    return storage::fail(Errc::kNotFound, "no such segment");
   return *found;
 }
 
