@@ -51,8 +51,8 @@ class CachedBatch {
 };
 
 // The batches decoded last, of all partitions together, bounded in bytes and in number: the one
-// used longest ago goes first. The newest stays whatever its size. Of large ones it is known for
-// longer where their records lie. Any thread.
+// used longest ago goes first. The newest stays whatever its size. Of most it is known for longer
+// where their records lie. Any thread.
 class BatchCache {
  public:
   using Owner = CheckedBatches::Owner;  // a partition's; see new_owner()
@@ -60,7 +60,8 @@ class BatchCache {
   // More are no help to readers who each go through a batch, and what lookups all over a log touch
   // stays in the processor's cache.
   static constexpr std::size_t kMostBatches = 64;
-  static constexpr std::size_t kCheckedBytes = 8U << 20;
+  // About 60,000 batches: a GiB of them as producers make them by default.
+  static constexpr std::size_t kCheckedBytes = 24U << 20;
 
   explicit BatchCache(std::size_t limit_bytes)
       : limit_bytes_(limit_bytes), checked_(kCheckedBytes) {}

@@ -35,9 +35,9 @@ struct BatchExcerpt {
   std::int32_t ordinal = 0;  // of the first
 };
 
-// Where the records lie in large batches whose CRC was checked once: a later lookup in such a batch
+// Where the records lie in batches whose CRC was checked once: a later lookup in such a batch
 // reads a few KiB of it, and not all for one record. Uncompressed batches of magic 2 alone have
-// their records in the file as they are; small ones are read whole as fast.
+// their records in the file as they are; very small ones are read whole as fast.
 //
 // Bounded in bytes: the batch used longest ago goes first. Not locked: batch_cache.h has the lock.
 class CheckedBatches {
@@ -68,7 +68,7 @@ class CheckedBatches {
   void forget(Owner owner, Offset from, Offset to);
 
  private:
-  static constexpr std::int32_t kLeastBytes = 32 << 10;
+  static constexpr std::int32_t kLeastBytes = 8 << 10;
   static constexpr std::uint32_t kMarkBytes = 4 << 10;
 
   using Key = std::pair<Owner, Offset>;  // last_offset
