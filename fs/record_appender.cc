@@ -53,6 +53,17 @@ std::size_t most_line_bytes(const RecordAppender::Options& options,
   return options.form == Form::kJsonl ? most * kMostEscapedBytes + kRestOfObject : most;
 }
 
+// Of plain lines all are without one, if they are not split. Kafka's words, for whoever looks them
+// up.
+std::string missing_key(const RecordAppender::Options& options) {
+  const std::string what = "Compacted topic cannot accept message without key: ";
+  return what +
+         (options.form == Form::kJsonl
+              ? "\"key\" is not there, or null"
+              : "give --key-separator, or -o append,key_separator=TEXT, and the key in front "
+                "of TEXT in each line");
+}
+
 RecordAppender::Options completed(RecordAppender::Options options,
                                   const storage::LogConfig& config) {
   options.batch_bytes =
@@ -68,7 +79,8 @@ RecordAppender::RecordAppender(std::shared_ptr<WrittenLog> log, std::shared_ptr<
     : log_(std::move(log)),
       timer_(std::move(timer)),
       options_(completed(std::move(options), log_->writer().config())),
-      parser_(make_line_parser(options_.form, options_.key_separator)) {
+      parser_(make_line_parser(options_.form, options_.key_separator)),
+      needs_keys_(log_->writer().config().cleanup_policy.compact) {
   const MutexLock lock(mutex_);
   begin_batch();
 }
@@ -123,12 +135,12 @@ Result<std::size_t> RecordAppender::take_lines(Bytes bytes, Progress& progress) 
       unfinished_.append(rest.substr(0, newline));
     }
     const std::string carried = std::exchange(unfinished_, {});  // what `parsed` views
-    auto parsed =
-        parse(is_carried ? Bytes(carried) : rest.substr(0, newline), lines_ + progress.lines + 1);
+    const std::int64_t number = lines_ + progress.lines + 1;
+    auto parsed = parse(is_carried ? Bytes(carried) : rest.substr(0, newline), number);
     if (!parsed && progress.taken > 0) return short_write(progress);
     if (!parsed) return end_write(progress, std::move(parsed.error()));
     if (*parsed) {
-      if (auto added = add(**parsed, progress, newline + 1); !added)
+      if (auto added = add(**parsed, number, newline + 1, progress); !added)
         return end_write(progress, std::move(added.error()));
       continue;
     }
@@ -144,6 +156,9 @@ Result<std::optional<NewRecord>> RecordAppender::parse(Bytes line, std::int64_t 
                       std::to_string(options_.most_line_bytes) + " that a line may have");
   auto parsed = parser_->parse(line);
   if (!parsed) return refuse(number, EINVAL, parsed.error().what);
+  // The log would refuse the batch, and so the good lines in it.
+  if (needs_keys_ && *parsed && !(*parsed)->key)
+    return refuse(number, EINVAL, missing_key(options_));
   return parsed;
 }
 
@@ -151,8 +166,8 @@ bool RecordAppender::is_full() const {
   return static_cast<std::int64_t>(batch_.size_bytes()) >= options_.batch_bytes;
 }
 
-Result<void> RecordAppender::add(const NewRecord& record, Progress& progress,
-                                 std::size_t line_bytes) {
+Result<void> RecordAppender::add(const NewRecord& record, std::int64_t number,
+                                 std::size_t line_bytes, Progress& progress) {
   const auto note_in_log = [&] {
     progress.in_log = progress.taken;
     progress.lines_in_log = progress.lines;
@@ -162,6 +177,8 @@ Result<void> RecordAppender::add(const NewRecord& record, Progress& progress,
     RETURN_IF_ERROR(push_out());
     note_in_log();
   }
+  if (batch_.records_count() == 0) batch_first_line_ = number;
+  batch_last_line_ = number;
   batch_.add(record.timestamp ? *record.timestamp : now(), record.key, record.value,
              record.headers);
   progress.taken += line_bytes;
@@ -172,13 +189,19 @@ Result<void> RecordAppender::add(const NewRecord& record, Progress& progress,
   return {};
 }
 
+std::string RecordAppender::lines_of_batch() const {
+  const std::string last = std::to_string(batch_last_line_);
+  if (batch_first_line_ == batch_last_line_) return "line " + last;
+  return "lines " + std::to_string(batch_first_line_) + " to " + last;
+}
+
 Result<void> RecordAppender::push_out() {
   if (batch_.records_count() == 0) return {};
   auto appended = log_->append(batch_.finish());
   begin_batch();
   if (!appended) {
     Error error = for_writer(std::move(appended.error()));
-    error.what = options_.name + ": not appended: " + error.what;
+    error.what = options_.name + ", " + lines_of_batch() + ": not appended: " + error.what;
     return storage::fail(std::move(error));
   }
   if (options_.on_appended) options_.on_appended(*appended);
@@ -259,7 +282,7 @@ Result<void> RecordAppender::add_unfinished() {
   ++lines_;
   ASSIGN_OR_RETURN(const auto record, parse(line, lines_));
   Progress progress;
-  return record ? add(*record, progress, line.size()) : Result<void>{};
+  return record ? add(*record, lines_, line.size(), progress) : Result<void>{};
 }
 
 bool RecordAppender::has_unfinished_line() const {

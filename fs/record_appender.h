@@ -25,9 +25,12 @@ namespace offsetfs::fs {
 // not there at all. Any thread; writes are taken one after the other.
 //
 // Errors are those of a write(2), errno and all:
-//   EINVAL    a line that makes no record; the message says which one, and where in it
-//   EMSGSIZE  a line longer than most_line_bytes, a record larger than the log takes. Each piece of
-//             a line that is too long is refused, the last with all that comes in its write
+//   EINVAL    a line that makes no record, or one without a key that is for a compacted log; the
+//             message says which one, and where in it
+//   EMSGSIZE  a line longer than most_line_bytes, a record larger than the log takes; likewise.
+//   Each
+//             piece of a line that is too long is refused, the last with all that comes in its
+//             write
 //   else      what appending said: ENOSPC, EIO
 // Of a write that fails nothing is in the log. Where lines before the bad one are, the write is
 // short instead and ends behind them, and the next one, which begins with the bad line, fails. What
@@ -76,11 +79,13 @@ class RecordAppender : public std::enable_shared_from_this<RecordAppender> {
       REQUIRES(mutex_);
   storage::Result<std::size_t> take_lines(storage::Bytes bytes, Progress& progress)
       REQUIRES(mutex_);
-  storage::Result<void> add(const NewRecord& record, Progress& progress, std::size_t line_bytes)
-      REQUIRES(mutex_);
+  // Of the line `number`; line_bytes are with its newline.
+  storage::Result<void> add(const NewRecord& record, std::int64_t number, std::size_t line_bytes,
+                            Progress& progress) REQUIRES(mutex_);
   storage::Result<void> add_unfinished();
   void begin_batch() REQUIRES(mutex_);
   bool is_full() const REQUIRES(mutex_);
+  std::string lines_of_batch() const REQUIRES(mutex_);
   storage::Result<void> push_out() REQUIRES(mutex_);
   storage::Result<std::size_t> end_write(const Progress& progress, storage::Error error)
       REQUIRES(mutex_);
@@ -95,6 +100,7 @@ class RecordAppender : public std::enable_shared_from_this<RecordAppender> {
   const std::shared_ptr<LingerTimer> timer_;
   const Options options_;
   const std::unique_ptr<LineParser> parser_;
+  const bool needs_keys_;
 
   mutable storage::Mutex mutex_;
   std::string unfinished_ GUARDED_BY(mutex_);
@@ -102,6 +108,8 @@ class RecordAppender : public std::enable_shared_from_this<RecordAppender> {
   bool skipping_ GUARDED_BY(mutex_) = false;
   std::int64_t lines_ GUARDED_BY(mutex_) = 0;  // ended ones
   storage::BatchBuilder batch_ GUARDED_BY(mutex_);
+  std::int64_t batch_first_line_ GUARDED_BY(mutex_) = 0;
+  std::int64_t batch_last_line_ GUARDED_BY(mutex_) = 0;
   std::uint64_t batch_number_ GUARDED_BY(mutex_) = 0;
   std::uint64_t lingering_batch_ GUARDED_BY(mutex_) = 0;  // the timer knows of it
   std::optional<storage::Error> failure_ GUARDED_BY(mutex_);

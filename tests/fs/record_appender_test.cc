@@ -31,8 +31,9 @@ class RecordAppenderTest : public testing::Test {
  protected:
   RecordAppenderTest() { open(); }
 
-  void open(std::int64_t max_message_bytes = 1 << 20) {
+  void open(std::int64_t max_message_bytes = 1 << 20, bool compact = false) {
     auto options = tests::writer_options(120000);
+    options.config.cleanup_policy.compact = compact;
     options.config.max_message_bytes = max_message_bytes;
     auto writer = LogWriter::open(dir_, nullptr, {"orders", 0}, options, nullptr);
     ASSERT_TRUE(writer) << writer.error().what;
@@ -130,6 +131,59 @@ TEST_F(RecordAppenderTest, KeysAreSplitOffAndALineWithoutSeparatorIsRefused) {
   expect_refused(
       appender->write("c\n"), EINVAL,
       "append, line 3: no key separator ':' in it, so no telling the key from the value");
+}
+
+TEST_F(RecordAppenderTest, AnObjectWithoutKeyForACompactedLogIsABadLineAndTakesNoOtherWithIt) {
+  open(1 << 20, /*compact=*/true);
+  const auto appender = objects();
+  const std::string a = R"({"key":"a","payload":"1"})"
+                        "\n";
+  const std::string c = R"({"payload":"3","key":"c"})"
+                        "\n";
+  for (const std::string bad : {R"({"payload":"2"})"
+                                "\n",
+                                R"({"key":null,"payload":"2"})"
+                                "\n"}) {
+    expect_taken(appender->write(a + bad + c), a.size());
+    const auto refused = appender->write(bad + c);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().sys_errno, EINVAL);
+    EXPECT_NE(refused.error().what.find(": Compacted topic cannot accept message without key: "
+                                        "\"key\" is not there, or null"),
+              std::string::npos)
+        << refused.error().what;
+    expect_taken(appender->write(c), c.size());
+  }
+  expect_refused(appender->write(R"({"payload":"2"})"
+                                 "\n"),
+                 EINVAL,
+                 "append.jsonl, line 5: Compacted topic cannot accept message without key: "
+                 "\"key\" is not there, or null");
+  EXPECT_EQ(shown(Form::kKeys), "a\nc\na\nc\n");
+}
+
+TEST_F(RecordAppenderTest, WhatLingersIsNotLostToALineWithoutKey) {
+  open(1 << 20, /*compact=*/true);
+  RecordAppender::Options options;
+  options.form = Form::kJsonl;
+  const auto appender = writer(options, std::make_shared<LingerTimer>(3'600'000));
+  ASSERT_TRUE(appender->write(R"({"key":"a","payload":"1"})"
+                              "\n"));
+  EXPECT_FALSE(appender->write(R"({"payload":"2"})"
+                               "\n"));
+  ASSERT_TRUE(appender->write(R"({"key":"c","payload":"3"})"
+                              "\n"));
+  EXPECT_TRUE(appender->sync());
+  EXPECT_EQ(shown(Form::kKeys), "a\nc\n");
+}
+
+TEST_F(RecordAppenderTest, APlainLineForACompactedLogIsRefusedWithTheCure) {
+  open(1 << 20, /*compact=*/true);
+  expect_refused(
+      lines()->write("one\n"), EINVAL,
+      "append, line 1: Compacted topic cannot accept message without key: give "
+      "--key-separator, or -o append,key_separator=TEXT, and the key in front of TEXT in "
+      "each line");
 }
 
 TEST_F(RecordAppenderTest, BatchesEndAtBatchBytesAndALargeRecordIsAloneInOne) {
@@ -240,6 +294,19 @@ TEST_F(RecordAppenderTest, ARecordLargerThanTheLogTakesIsRefusedAndItsNeighbours
   EXPECT_EQ(shown(), "a\nb\n");
 }
 
+TEST_F(RecordAppenderTest, ALineWhoseBatchIsTooLargeIsNamed) {
+  dir_ = std::make_shared<CrashingDir>(1);
+  open(/*max_message_bytes=*/1000);
+  const auto appender = lines();
+  const std::string large = std::string(990, 'x') + "\n";  // a line may be so long
+  expect_taken(appender->write("a\n" + large), 2);
+  const auto refused = appender->write(large);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().sys_errno, EMSGSIZE);
+  EXPECT_TRUE(refused.error().what.starts_with("append, line 2: not appended: The record batch"))
+      << refused.error().what;
+}
+
 TEST_F(RecordAppenderTest, OnAFullDiskWhatDidNotFitIsToldAndTheLogIsWhole) {
   RecordAppender::Options options;
   options.batch_bytes = 500;
@@ -341,6 +408,7 @@ TEST_F(RecordAppenderTest, WhatLingeredAndCouldNotBeAppendedIsToldOnce) {
   const auto told = appender->flush();
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().sys_errno, ENOSPC);
+  EXPECT_TRUE(told.error().what.starts_with("append, line 1: not appended: ")) << told.error().what;
   dir_->fail_after(-1, 0);
   EXPECT_TRUE(appender->flush());
   ASSERT_TRUE(appender->write("two\n"));

@@ -573,6 +573,19 @@ class CommandTest(AppendTest):
         self.assertIn(b"in the log: 1 record, offset 0", done.stderr)
         self.assertEqual(self.mount(partition).text("records.values"), "a\n")
 
+    def test_a_line_without_key_for_a_compacted_log_is_named_and_takes_no_other_with_it(self):
+        partition = self.create(cleanup_policy="compact")
+        line = b'{"key":"k%d","payload":"v"}\n'
+        before, behind = b"".join(line % i for i in range(900)), line % 900
+        done = self.append(partition, before + b'{"payload":"v"}\n' + behind, "--jsonl")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"stdin, line 901: Compacted topic cannot accept message without key: ", done.stderr)
+        self.assertIn(b"in the log: 900 records, offsets 0..899; mend it, ", done.stderr)
+        self.append(partition, behind, "--jsonl")
+        self.assertEqual(self.mount(partition).text("records.keys"),
+                         "".join(f"k{i}\n" for i in range(901)))
+
     def test_refusals_are_one_line_with_a_cure(self):
         partition = self.create()
         self.create("audit")
