@@ -38,7 +38,7 @@ Result<void> WrittenLog::sync() {
 
 Result<LogRetention::Run> WrittenLog::run_retention(TimestampMs now) {
   auto run = retention_.run(now);
-  if (run && run->segments > 0) publish(LogChanges::Change::Kind::kSegments);
+  if (!run || run->segments > 0) publish(LogChanges::Change::Kind::kSegments);
   return run;
 }
 
@@ -60,11 +60,11 @@ Result<std::size_t> WrittenLog::unlink_due(TimestampMs now) {
 }
 
 Result<void> WrittenLog::checkpoint() {
-  const Offset end = writer_->log_end_offset();
-  if (checkpointed_ == end) return {};
+  const std::pair range(writer_->log_start_offset(), writer_->log_end_offset());
+  if (checkpointed_ == range) return {};
   RETURN_IF_ERROR(sync());
   RETURN_IF_ERROR(writer_->checkpoint_offsets());
-  checkpointed_ = end;
+  checkpointed_ = range;
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "storage/log_changes.h"
 #include "storage/log_compaction.h"
@@ -71,7 +72,7 @@ class WrittenLog {
   storage::LogRetention retention_;
   std::atomic<bool> closing_ = false;
   storage::LogCompaction compaction_;
-  std::optional<storage::Offset> checkpointed_;
+  std::optional<std::pair<storage::Offset, storage::Offset>> checkpointed_;  // start and end
 
   storage::Mutex sync_mutex_;  // held while the disk is waited for
   storage::Offset synced_ GUARDED_BY(sync_mutex_){-1};

@@ -555,8 +555,11 @@ class Recovery {
                       "at these offsets, lower its entry there");
     log_.recovery_point = options_.clean ? log_.log_end_offset
                                          : std::min(options_.recovery_point, log_.log_end_offset);
-    // A broker's cache ends where the log does; one that begins there has not written yet.
+    // A broker's cache ends where the log does; one that begins there has not written yet. It
+    // begins where the log does too: segments go first, and a crash may have come before it was
+    // written.
     log_.leader_epochs.truncate_from_end(log_.log_end_offset);
+    log_.leader_epochs.truncate_from_start(log_.log_start_offset);
     if (log_.leader_epochs.entries() != epochs_as_found_)
       RETURN_IF_ERROR(dir_.replace(kLeaderEpochs, render_leader_epochs(log_.leader_epochs)));
     RETURN_IF_ERROR(settle_snapshots());

@@ -39,9 +39,10 @@ Result<LogRetention::Run> LogRetention::run(TimestampMs now) {
   const std::size_t count = count_deletable(input);
   if (count == 0) return run;
   // Where they end, not how many: an append since then may have made the last one newer.
-  ASSIGN_OR_RETURN(run.renamed, log_.remove_segments(input.segments[count - 1].next_offset));
-  for (const auto& name : run.renamed) run.segments += name.ends_with(".log.deleted") ? 1 : 0;
+  auto removed = log_.remove_segments(input.segments[count - 1].next_offset, run.renamed);
   waiting_.add(run.renamed, now, log_.config());
+  RETURN_IF_ERROR(std::move(removed));
+  for (const auto& name : run.renamed) run.segments += name.ends_with(".log.deleted") ? 1 : 0;
   return run;
 }
 

@@ -29,6 +29,7 @@ class LogRetention {
   // The writer must outlive this.
   explicit LogRetention(LogWriter& log) : log_(log) {}
 
+  // After a failure segments may have gone all the same, the oldest; the next run takes the others.
   Result<Run> run(TimestampMs now);
   // How many files went.
   Result<std::size_t> unlink_due(TimestampMs now);

@@ -311,13 +311,16 @@ Result<void> LogWriter::flush_if_due(TimestampMs at) {
 }
 
 Result<void> LogWriter::checkpoint() {
-  if (!log_dir_) return {};
-  const Offset first =
-      sealed_.empty() ? active_->segment().base_offset : sealed_.front().base_offset;
-  const auto log_start =
-      log_start_offset_ > first ? std::optional<Offset>(log_start_offset_) : std::nullopt;
-  return log_dir_->checkpoint(topic_partition_, recovery_point_, log_start,
-                              active_->segment().next_offset);
+  if (!start_is_written_) RETURN_IF_ERROR(write_epochs());
+  if (log_dir_) {
+    const auto log_start = log_start_offset_ > first_base_offset()
+                               ? std::optional<Offset>(log_start_offset_)
+                               : std::nullopt;
+    RETURN_IF_ERROR(log_dir_->checkpoint(topic_partition_, recovery_point_, log_start,
+                                         active_->segment().next_offset));
+  }
+  start_is_written_ = true;
+  return {};
 }
 
 Result<void> LogWriter::checkpoint_offsets() {
@@ -377,36 +380,51 @@ Result<void> LogWriter::raise_log_start(Offset offset) {
     return fail(Errc::kOutOfRange, topic_partition_.to_string() + ": the log ends at " +
                                        std::to_string(end.value) + ", before " +
                                        std::to_string(offset.value));
-  if (offset <= log_start_offset_) return {};
-  log_start_offset_ = offset;
-  leader_epochs_.truncate_from_start(offset);
-  RETURN_IF_ERROR(write_epochs());
-  return checkpoint();
+  begin_log_at(offset);
+  return start_is_written_ ? Result<void>{} : checkpoint();
 }
 
-Result<std::vector<std::string>> LogWriter::remove_segments(Offset end) {
+void LogWriter::begin_log_at(Offset offset) {
+  if (offset <= log_start_offset_) return;
+  log_start_offset_ = offset;
+  leader_epochs_.truncate_from_start(offset);
+  start_is_written_ = false;
+}
+
+Offset LogWriter::first_base_offset() const {
+  return sealed_.empty() ? active_->segment().base_offset : sealed_.front().base_offset;
+}
+
+// Renaming takes no room, all that comes after it does: on a full disk room is made all the same.
+// The roll comes late for that reason too.
+Result<void> LogWriter::remove_segments(Offset end, std::vector<std::string>& renamed) {
   const MutexLock guard(mutex_);
   RETURN_IF_ERROR(check_usable());
+  auto taken = take_out_sealed(end, renamed);
   const WrittenSegment& active = active_->segment();
-  if (active.next_offset <= end && active.size_bytes > 0) RETURN_IF_ERROR(roll_locked());
-  const auto stays = std::find_if(sealed_.begin(), sealed_.end(),
-                                  [&](const auto& segment) { return segment.next_offset > end; });
-  std::vector<std::string> renamed;
-  if (stays == sealed_.begin()) return renamed;
-  const std::vector<WrittenSegment> gone(sealed_.begin(), stays);
-  sealed_.erase(sealed_.begin(), stays);
-  const Offset first =
-      sealed_.empty() ? active_->segment().base_offset : sealed_.front().base_offset;
-  log_start_offset_ = std::max(log_start_offset_, first);
-  leader_epochs_.truncate_from_start(log_start_offset_);
-  RETURN_IF_ERROR(write_epochs());
-  for (const WrittenSegment& segment : gone)
-    for (const auto file : {SegmentFile::kLog, SegmentFile::kOffsetIndex, SegmentFile::kTimeIndex,
+  if (taken && active.next_offset <= end && active.size_bytes > 0) {
+    taken = roll_locked();
+    if (taken) taken = take_out_sealed(end, renamed);
+  }
+  begin_log_at(first_base_offset());
+  if (renamed.empty() && start_is_written_) return taken;
+  auto written = dir_->sync_dir();
+  if (written) written = checkpoint();
+  return taken ? written : taken;
+}
+
+// From the oldest on, and never past one that could not be renamed: that would be a hole. With its
+// `.log` a segment is out of the log; the other files that stay then are no part of it.
+Result<void> LogWriter::take_out_sealed(Offset end, std::vector<std::string>& renamed) {
+  while (!sealed_.empty() && sealed_.front().next_offset <= end) {
+    const Offset base = sealed_.front().base_offset;
+    RETURN_IF_ERROR(rename_to_deleted(file_of(base, SegmentFile::kLog), renamed));
+    sealed_.erase(sealed_.begin());
+    for (const auto file : {SegmentFile::kOffsetIndex, SegmentFile::kTimeIndex,
                             SegmentFile::kTransactionIndex, SegmentFile::kProducerSnapshot})
-      RETURN_IF_ERROR(rename_to_deleted(file_of(segment.base_offset, file), renamed));
-  RETURN_IF_ERROR(dir_->sync_dir());
-  RETURN_IF_ERROR(checkpoint());
-  return renamed;
+      RETURN_IF_ERROR(rename_to_deleted(file_of(base, file), renamed));
+  }
+  return {};
 }
 
 Result<void> LogWriter::rename_to_deleted(const std::string& name,

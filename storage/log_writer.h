@@ -114,12 +114,14 @@ class LogWriter {
 
   // DeleteRecords: the log begins at `offset` (at or below its end) from now on.
   Result<void> raise_log_start(Offset offset);
-  // Takes the segments that end at or below `end` out of the log and renames their files to
-  // .deleted, in Kafka's order; where that is all of them, an empty segment at the log's end is
-  // begun first. An active segment that has grown past `end` since the caller looked stays. The log
-  // start and the first leader epoch are raised. The names, which unlink_deleted takes when their
-  // delay is over.
-  Result<std::vector<std::string>> remove_segments(Offset end);
+  // Takes the segments that end at or below `end` out of the log, the oldest first, by renaming
+  // their files to .deleted, in Kafka's order; where that is all of them, an empty segment at the
+  // log's end is begun before the last one goes. An active segment that has grown past `end` since
+  // the caller looked stays. The log start and the first leader epoch are raised, and checkpointed.
+  // `renamed` gets the names, which unlink_deleted takes when their delay is over: after a failure
+  // too, for what was renamed is gone from the log. The others are still in it, to be tried again;
+  // a start that could not be checkpointed is with the next checkpoint.
+  Result<void> remove_segments(Offset end, std::vector<std::string>& renamed);
   Result<void> unlink_deleted(const std::string& name);
 
   // --- For compaction (log_compaction.h) ---------------------------------------------------------
@@ -155,6 +157,9 @@ class LogWriter {
   Result<void> write_epochs() REQUIRES(mutex_);
   Result<void> write_snapshot() REQUIRES(mutex_);
   Result<void> checkpoint() REQUIRES(mutex_);
+  void begin_log_at(Offset offset) REQUIRES(mutex_);
+  Offset first_base_offset() const REQUIRES(mutex_);
+  Result<void> take_out_sealed(Offset end, std::vector<std::string>& renamed) REQUIRES(mutex_);
   Result<void> swap_in(const std::vector<Offset>& base_offsets, std::vector<std::string>& renamed)
       REQUIRES(mutex_);
   Result<void> rename_to_deleted(const std::string& name, std::vector<std::string>& renamed)
@@ -175,6 +180,8 @@ class LogWriter {
   LeaderEpochs leader_epochs_ GUARDED_BY(mutex_);
   LeaderEpoch epoch_ GUARDED_BY(mutex_);
   Offset log_start_offset_ GUARDED_BY(mutex_);
+  // False: it was raised, and the leader epochs or the checkpoint of it were not written since.
+  bool start_is_written_ GUARDED_BY(mutex_) = true;
   Offset recovery_point_ GUARDED_BY(mutex_);
   std::optional<Offset> first_dirty_offset_ GUARDED_BY(mutex_);
   TimestampMs segment_created_ GUARDED_BY(mutex_);

@@ -96,10 +96,9 @@ class FullDisk : public testing::Test {
   }
   void drop_ballast() { ASSERT_TRUE(stdfs::remove(disk_ / "ballast")); }
 
-  // Every record that was acknowledged, and nothing behind the last one but what preallocation
-  // left.
-  void expect_whole() {
-    std::int64_t next = 0;
+  // Every record from `next` on that was acknowledged, and nothing behind the last one but what
+  // preallocation left.
+  void expect_whole(std::int64_t next = 0) {
     std::vector<std::string> names;
     for (const auto& entry : stdfs::directory_iterator(dir()))
       if (entry.path().extension() == ".log") names.push_back(entry.path().string());
@@ -158,6 +157,27 @@ TEST_F(FullDisk, ACrashWithNoRoomLeftIsRecoveredOnceThereIs) {
   EXPECT_EQ(log_->log_end_offset(), Offset{acknowledged_});
   expect_whole();
   ASSERT_TRUE(append());
+}
+
+TEST_F(FullDisk, RetentionMakesRoomWhereThereIsNone) {
+  must_open();
+  fill_up();
+  const auto segments = log_->segments();
+  ASSERT_GT(segments.size(), 3U);
+  std::vector<std::string> renamed;
+  const auto removed = log_->remove_segments(segments[1].next_offset, renamed);
+  EXPECT_EQ(log_->log_start_offset(), segments[2].base_offset);
+  if (!removed) {
+    EXPECT_EQ(removed.error().sys_errno, ENOSPC) << removed.error().what;
+  }
+  for (const auto& name : renamed) ASSERT_TRUE(log_->unlink_deleted(name));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(append());
+  ASSERT_TRUE(log_->close());
+  ASSERT_TRUE(log_dir_->close().value());
+  must_open();
+  EXPECT_EQ(log_->log_start_offset(), segments[2].base_offset);
+  EXPECT_EQ(log_->log_end_offset(), Offset{acknowledged_});
+  expect_whole(segments[2].base_offset.value);
 }
 
 TEST_F(FullDisk, ACompactionThatFindsNoRoomChangesNothingAndWorksLater) {

@@ -366,7 +366,13 @@ class Machine {
       const auto end = random_() % (sent_.size() + 1);
       // Gone for good only when acknowledged, but any part of it may have happened.
       may_start_ = std::max(may_start_, static_cast<std::int64_t>(end));
-      if (!log.remove_segments({static_cast<std::int64_t>(end)})) return false;
+      // A disk that is full for this only is no reason to stop.
+      const bool full = random_() % 2 == 0;
+      if (full) dir_->fail_after(static_cast<std::int64_t>(random_() % 80), ENOSPC);
+      std::vector<std::string> renamed;
+      const auto removed = log.remove_segments({static_cast<std::int64_t>(end)}, renamed);
+      if (full) dir_->fail_after(-1, 0);
+      if (!removed && removed.error().sys_errno != ENOSPC) return false;
     } else if (what == 1) {
       if (!log.close()) return false;
       synced_ = static_cast<std::int64_t>(sent_.size());
