@@ -1,6 +1,7 @@
 #include "storage/log_creation.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include "storage/batch_header.h"
 #include "storage/broker_dir.h"
 #include "storage/dir_lock.h"
 #include "storage/log_dir_owner.h"
@@ -22,6 +24,9 @@ namespace offsetfs::storage {
 namespace {
 
 constexpr const char* kPartitionMetadata = "partition.metadata";
+// Stands in a partition's directory from before its first file is made until all that belongs to
+// the creation is, the node's files and the log directory's checkpoints too.
+constexpr const char* kUnfinishedMark = "offsetfs.unfinished";
 constexpr std::size_t kMostTopicChars = 249;
 constexpr std::size_t kMostMetadataBytes = 64 << 10;
 
@@ -38,6 +43,39 @@ Result<bool> holds_segments(const WriteDir& dir) {
     const auto parsed = parse_segment_file(name);
     return parsed && parsed->file == SegmentFile::kLog;
   });
+}
+
+// A segment that was preallocated has zeros where nothing was appended; where something was, the
+// first batch's length is no zero.
+Result<bool> holds_records(const WriteDir& dir) {
+  ASSIGN_OR_RETURN(const auto names, dir.list_files());
+  for (const auto& name : names) {
+    const auto parsed = parse_segment_file(name);
+    if (!parsed || parsed->file != SegmentFile::kLog) continue;
+    if (parsed->base_offset != Offset{0}) return true;
+    ASSIGN_OR_RETURN(const auto file, dir.open_for_reading(name));
+    std::array<char, BatchHeader::kLogOverheadBytes> begin{};
+    ASSIGN_OR_RETURN(const std::size_t got, file->read_at(Position{0}, begin));
+    if (std::any_of(begin.begin(), begin.begin() + got, [](char c) { return c != 0; })) return true;
+  }
+  return false;
+}
+
+// What a creation that was cut short left is made anew; not what somebody has appended to since.
+Result<bool> is_made(const WriteDir& dir) {
+  ASSIGN_OR_RETURN(const bool has_segments, holds_segments(dir));
+  if (!has_segments || !dir.info(kUnfinishedMark)) return has_segments;
+  return holds_records(dir);
+}
+
+Result<void> mark_unfinished(WriteDir& dir) {
+  ASSIGN_OR_RETURN(const auto mark, dir.open(kUnfinishedMark, WriteDir::Open::kOrCreate));
+  return dir.sync_dir();
+}
+
+Result<void> mark_finished(WriteDir& dir) {
+  RETURN_IF_ERROR(dir.unlink(kUnfinishedMark));
+  return dir.sync_dir();
 }
 
 // True if it was made, false if it was there.
@@ -178,17 +216,19 @@ Result<std::string> create_log(const NewLog& log) {
   ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> dir,
                    log_dir->open_or_make_below(log.topic_partition.to_string()));
   RETURN_IF_ERROR(log_dir->sync_dir());
-  ASSIGN_OR_RETURN(const bool is_there, holds_segments(*dir));
+  ASSIGN_OR_RETURN(const bool is_there, is_made(*dir));
   if (is_there) {
     lock.release();
     return fail(Errc::kBusy, path + ": is there already; append to it with offsetfs append " +
                                  path + ", or choose another partition");
   }
+  RETURN_IF_ERROR(mark_unfinished(*dir));
   ASSIGN_OR_RETURN(auto checkpoints, LogDirWriter::open(log_dir, std::move(lock)));
   RETURN_IF_ERROR(checkpoints->forget(log.topic_partition));
-  RETURN_IF_ERROR(write_log(log, config, topic_id, std::move(dir), checkpoints));
+  RETURN_IF_ERROR(write_log(log, config, topic_id, dir, checkpoints));
   if (log.broker) RETURN_IF_ERROR(make_broker_dir(log.log_dir));
   RETURN_IF_ERROR(checkpoints->close());
+  RETURN_IF_ERROR(mark_finished(*dir));
   return path;
 }
 

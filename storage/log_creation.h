@@ -23,7 +23,8 @@ struct NewLog {
 
 // Makes the directory of a partition as a broker makes it, holding one empty segment, and with its
 // settings beside it (log_settings.h): to be opened by LogWriter, or by a broker that knows the
-// topic's id. The path of it. A creation that was cut short is finished by the next.
+// topic's id. The path of it. A creation that was cut short, by an error or a kill -9
+// at any moment, is finished by the next.
 //
 // kInvalid: no such name or settings; kBusy: another writer holds the log directory, or the log is
 // there already; kReadOnly: a broker's directory; kIo. Each with a cure.

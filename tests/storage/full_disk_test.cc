@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include "storage/batch_builder.h"
 #include "storage/dir_lock.h"
@@ -178,6 +179,35 @@ TEST_F(FullDisk, RetentionMakesRoomWhereThereIsNone) {
   EXPECT_EQ(log_->log_start_offset(), segments[2].base_offset);
   EXPECT_EQ(log_->log_end_offset(), Offset{acknowledged_});
   expect_whole(segments[2].base_offset.value);
+}
+
+TEST_F(FullDisk, ACreationThatFindsNoRoomIsFinishedByTheSameAgain) {
+  constexpr std::uint64_t kPage = 4096;
+  const auto resize = [&](std::uint64_t bytes) {
+    const auto size = "size=" + std::to_string(bytes);
+    return ::mount("tmpfs", disk_.path().c_str(), "tmpfs", MS_REMOUNT, size.c_str()) == 0;
+  };
+  std::uint64_t room = 0;
+  for (bool fits = false; !fits; room += kPage) {
+    NewLog log;
+    log.log_dir = disk_ / ("node" + std::to_string(room / kPage));
+    log.topic_partition = {"orders", 0};
+    log.broker = true;
+    struct statvfs disk {};
+    ASSERT_EQ(::statvfs(disk_.path().c_str(), &disk), 0);
+    ASSERT_TRUE(resize((disk.f_blocks - disk.f_bfree) * disk.f_frsize + room));
+    const auto made = create_log(log);
+    fits = made.has_value();
+    ASSERT_TRUE(resize(8 << 20));
+    if (fits) continue;
+    EXPECT_EQ(made.error().sys_errno, ENOSPC) << made.error().what;
+    const auto finished = create_log(log);
+    ASSERT_TRUE(finished) << room << ": " << finished.error().what;
+    EXPECT_TRUE(stdfs::exists(*finished + "/partition.metadata"));
+    EXPECT_TRUE(stdfs::exists(log.log_dir + "/meta.properties"));
+    EXPECT_TRUE(stdfs::exists(log.log_dir + "/.kafka_cleanshutdown"));
+  }
+  EXPECT_GT(room, 5 * kPage);
 }
 
 TEST_F(FullDisk, ACompactionThatFindsNoRoomChangesNothingAndWorksLater) {

@@ -1,11 +1,17 @@
 #include "storage/log_creation.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "storage/dir_lock.h"
 #include "storage/log_dir_writer.h"
@@ -32,6 +38,56 @@ std::vector<std::string> names_in(const stdfs::path& path) {
   for (const auto& entry : stdfs::directory_iterator(path))
     names.push_back(entry.path().filename().string());
   return names;
+}
+
+// What a kill before it leaves is not what a kill before the last such call left.
+bool changes_files(const __ptrace_syscall_info& info) {
+  if (info.op != PTRACE_SYSCALL_INFO_ENTRY) return false;
+  switch (info.entry.nr) {
+    case SYS_openat: return (info.entry.args[2] & O_CREAT) != 0;
+    case SYS_mkdirat:
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_ftruncate:
+    case SYS_renameat:
+    case SYS_renameat2:
+    case SYS_unlinkat:
+#ifdef SYS_mkdir
+    case SYS_mkdir:
+    case SYS_rename:
+    case SYS_unlink:
+#endif
+      return true;
+    default: return false;
+  }
+}
+
+// Runs the story in a process of its own, which is killed as it enters the nth call that changes
+// files. False: it ended before.
+bool is_killed_at(int nth, const std::function<void()>& story) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(2);
+    (void)::raise(SIGSTOP);
+    story();
+    ::_exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSTOPPED(status)) << "not traced: " << status;
+  ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  for (int calls = 0; WIFSTOPPED(status);) {
+    __ptrace_syscall_info info{};
+    if (::ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof info, &info) > 0 && changes_files(info) &&
+        ++calls == nth) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      return true;
+    }
+    EXPECT_EQ(::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr), 0);
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+  }
+  return false;
 }
 
 class LogCreation : public testing::Test {
@@ -142,6 +198,46 @@ TEST_F(LogCreation, ACreationThatWasCutShortIsFinished) {
   const auto path = made(orders());
   EXPECT_THAT(content_of(path + "/partition.metadata"), HasSubstr(id.to_string()));
   EXPECT_TRUE(stdfs::exists(path + "/00000000000000000000.log"));
+}
+
+TEST_F(LogCreation, WhateverAKillLeavesIsFinishedByTheSameAgain) {
+  auto log = orders(3);
+  log.broker = true;
+  int finished = 0;
+  for (int call = 1;; ++call) {
+    stdfs::remove_all(log_dir_);
+    if (!is_killed_at(call, [&] { (void)create_log(log); })) break;
+    if (const auto path = create_log(log)) {
+      ++finished;
+    } else {
+      EXPECT_EQ(path.error().code, Errc::kBusy) << path.error().what;  // all was done
+    }
+    ASSERT_THAT(names_in(log_dir_ + "/orders-3"),
+                UnorderedElementsAre("00000000000000000000.log", "00000000000000000000.index",
+                                     "00000000000000000000.timeindex", "partition.metadata",
+                                     "leader-epoch-checkpoint"))
+        << call;
+    ASSERT_THAT(
+        names_in(log_dir_),
+        UnorderedElementsAre("orders-3", ".kafka_cleanshutdown", "recovery-point-offset-checkpoint",
+                             "log-start-offset-checkpoint", "replication-offset-checkpoint",
+                             "meta.properties", "bootstrap.checkpoint", "server.properties"))
+        << call;
+    ASSERT_THAT(content_of(log_dir_ + "/bootstrap.checkpoint"), HasSubstr("orders")) << call;
+  }
+  EXPECT_GT(finished, 30);
+}
+
+TEST_F(LogCreation, WhatWasAppendedToACreationThatWasCutShortStays) {
+  auto log = orders();
+  log.settings = {{"segment.bytes", "1048576"}, {"preallocate", "true"}};
+  const auto path = made(log);
+  write("orders-0/offsetfs.unfinished", "");
+  write("orders-0/00000000000000000000.log", std::string(1 << 20, '\0'));
+  EXPECT_EQ(made(log), path);
+  write("orders-0/offsetfs.unfinished", "");
+  write("orders-0/00000000000000000000.log", std::string(11, '\0') + "1 and so on");
+  EXPECT_EQ(refusal(log).code, Errc::kBusy);
 }
 
 TEST_F(LogCreation, ALogThatIsMadeAnewInheritsNothing) {
