@@ -89,7 +89,8 @@ Result<std::variant<NewLog, Printout>> parse_create(const std::vector<std::strin
       ->option_text("ID");
   app.add_flag("--broker", log.broker,
                "DIR becomes a whole node: a KRaft broker can be started on it at once, and has the "
-               "logs that are there; without --topic nothing else is made");
+               "logs that are there, and those made there until then; without --topic nothing else "
+               "is made");
   app.add_flag("--force", log.force, "even in a directory that belongs to a broker");
   app.footer(std::string(kFooter) + std::to_string(storage::LogWriter::kLeastSegmentBytes) +
              kFooterBehindLeast);

@@ -163,6 +163,12 @@ Result<void> check_place(const NewLog& log, const WriteDir& log_dir) {
   return log.force ? Result<void>{} : check_not_a_brokers(log_dir);
 }
 
+// A broker that is started on a node takes a log that the node's files don't name for a stray.
+Result<bool> is_of_a_node(const NewLog& log, const WriteDir& log_dir) {
+  ASSIGN_OR_RETURN(const auto owner, owner_of(log_dir));
+  return log.broker || owner == LogDirOwner::kOurs;
+}
+
 Result<void> write_log(const NewLog& log, const LogConfig& config, const Uuid& topic_id,
                        std::shared_ptr<WriteDir> dir, std::shared_ptr<LogDirWriter> log_dir) {
   // What a creation that was cut short left there was asked for then, and not now.
@@ -211,6 +217,7 @@ Result<std::string> create_log(const NewLog& log) {
   RETURN_IF_ERROR(check_place(log, *log_dir));
   ASSIGN_OR_RETURN(auto lock, DirLock::acquire(log.log_dir));
 
+  ASSIGN_OR_RETURN(const bool is_of_node, is_of_a_node(log, *log_dir));
   const std::string path = log_dir->name_of(log.topic_partition.to_string());
   ASSIGN_OR_RETURN(const Uuid topic_id, choose_topic_id(log, *log_dir));
   ASSIGN_OR_RETURN(std::shared_ptr<WriteDir> dir,
@@ -226,7 +233,7 @@ Result<std::string> create_log(const NewLog& log) {
   ASSIGN_OR_RETURN(auto checkpoints, LogDirWriter::open(log_dir, std::move(lock)));
   RETURN_IF_ERROR(checkpoints->forget(log.topic_partition));
   RETURN_IF_ERROR(write_log(log, config, topic_id, dir, checkpoints));
-  if (log.broker) RETURN_IF_ERROR(make_broker_dir(log.log_dir));
+  if (is_of_node) RETURN_IF_ERROR(make_broker_dir(log.log_dir));
   RETURN_IF_ERROR(checkpoints->close());
   RETURN_IF_ERROR(mark_finished(*dir));
   return path;

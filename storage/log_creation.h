@@ -18,13 +18,14 @@ struct NewLog {
       topic_id;         // nothing: that of the topic's other partitions there, or a new one
   ConfigMap settings;   // topic settings, checked (check_setting)
   bool force = false;   // even under a broker's meta.properties
-  bool broker = false;  // log_dir becomes a node of its own (broker_dir.h)
+  bool broker = false;  // log_dir becomes a node of its own (broker_dir.h); one that is stays so
 };
 
 // Makes the directory of a partition as a broker makes it, holding one empty segment, and with its
 // settings beside it (log_settings.h): to be opened by LogWriter, or by a broker that knows the
-// topic's id. The path of it. A creation that was cut short, by an error or a kill -9
-// at any moment, is finished by the next.
+// topic's id. The path of it. In a node of ours that was never started the log becomes one of the
+// node's. A creation that was cut short, by an error or a kill -9 at any moment, is finished by the
+// next.
 //
 // kInvalid: no such name or settings; kBusy: another writer holds the log directory, or the log is
 // there already; kReadOnly: a broker's directory; kIo. Each with a cure.

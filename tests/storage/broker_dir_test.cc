@@ -145,6 +145,26 @@ TEST_F(BrokerDir, NamesEveryPartitionThatIsThereWithItsIdSettingsAndEpoch) {
               HasSubstr("\nlog.dirs=" + stdfs::canonical(log_dir_).string() + "\n"));
 }
 
+TEST_F(BrokerDir, ALogThatIsMadeInItLaterIsTheNodesToo) {
+  auto first = log("orders", 0);
+  first.broker = true;
+  make(first);
+  make(log("audit", 0));
+  const auto of_both = values_in(content_of(log_dir_ + "/bootstrap.checkpoint"));
+  ASSERT_TRUE(make_broker_of(log_dir_));
+  EXPECT_EQ(values_in(content_of(log_dir_ + "/bootstrap.checkpoint")), of_both);
+  EXPECT_THAT(of_both, testing::Contains(HasSubstr("audit")));
+
+  // Who can't be one of them is told, and not made for a broker to throw away.
+  auto other = log("orders", 1);
+  other.settings = {{"retention.ms", "5"}};
+  const auto refused = create_log(other);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("make them the same"));
+  other.settings = {};
+  make(other);
+}
+
 TEST_F(BrokerDir, JunkIsToldByTheNameOfItsFile) {
   auto made = log("orders", 0);
   make(made);
