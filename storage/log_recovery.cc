@@ -486,6 +486,10 @@ class Recovery {
                       (active && flushed ? "; it was flushed once, so no crash tore it" : "") +
                       ". Nothing was changed. Read what is left, restore the file from a copy or a "
                       "replica, or cut it there yourself");
+    // What would be refused after the cut is refused before it.
+    if (auto held = check_end(segment.next_offset); !held)
+      return fail(held.error().code,
+                  at(segment, position) + why + ". Nothing was changed. " + held.error().what);
     log_.report.cuts.push_back({dir_.name_of(file_of(segment.base_offset, SegmentFile::kLog)),
                                 position, size - position.value,
                                 survey.next_valid
@@ -533,26 +537,35 @@ class Recovery {
 
   // --- The end -----------------------------------------------------------------------------------
 
-  Result<void> settle() {
-    const WrittenSegment& active = log_.segments.back();
-    log_.log_end_offset = active.next_offset;
-    log_.log_start_offset =
-        std::max(options_.log_start_offset.value_or(Offset{0}), log_.segments.front().base_offset);
-    if (log_.log_end_offset < log_.log_start_offset)
+  Offset log_start_offset() const {
+    return std::max(options_.log_start_offset.value_or(Offset{0}),
+                    log_.segments.front().base_offset);
+  }
+
+  // Whether the log may end there: offsets that were given once are never given again.
+  Result<void> check_end(Offset end) const {
+    if (end < log_start_offset())
       return fail(Errc::kCorrupt,
-                  dir_path() + ": the log ends at " + std::to_string(log_.log_end_offset.value) +
-                      ", before its start at " + std::to_string(log_.log_start_offset.value) +
+                  dir_path() + ": the log ends at " + std::to_string(end.value) +
+                      ", before its start at " + std::to_string(log_start_offset().value) +
                       " (log-start-offset-checkpoint). Its last segments are missing: bring them "
                       "back, or lower its entry there");
-    if (log_.log_end_offset < options_.recovery_point)
+    if (end < options_.recovery_point)
       return fail(Errc::kCorrupt,
-                  dir_path() + ": the log ends at offset " +
-                      std::to_string(log_.log_end_offset.value) + ", and was flushed up to " +
-                      std::to_string(options_.recovery_point.value) +
+                  dir_path() + ": the log ends at offset " + std::to_string(end.value) +
+                      ", and was flushed up to " + std::to_string(options_.recovery_point.value) +
                       " once (recovery-point-offset-checkpoint): a segment is lost, or its end. "
                       "Offsets are never given twice, so nothing is appended here: restore the "
                       "segment from a copy or a replica; or, if all readers may meet other records "
                       "at these offsets, lower its entry there");
+    return {};
+  }
+
+  Result<void> settle() {
+    const WrittenSegment& active = log_.segments.back();
+    log_.log_end_offset = active.next_offset;
+    log_.log_start_offset = log_start_offset();
+    RETURN_IF_ERROR(check_end(log_.log_end_offset));
     log_.recovery_point = options_.clean ? log_.log_end_offset
                                          : std::min(options_.recovery_point, log_.log_end_offset);
     // A broker's cache ends where the log does; one that begins there has not written yet. It

@@ -64,7 +64,8 @@ struct RecoveryOptions {
 //   torn         the end of the active segment is no whole batch, and nothing valid lies behind it;
 //                or, at or above the recovery point, a hole of zeros that was never written is the
 //                reason: a power cut leaves such holes, sectors long, even with whole batches
-//                behind them. It is cut away, and the report says so.
+//                behind them. It is cut away, and the report says so; unless the log would end
+//                before its start or its recovery point then, which is kCorrupt, and untouched.
 //   damaged      anything else that is no batch: kCorrupt. Neither the `.log` nor an index was
 //                touched. A broker cuts here, and drops all later segments.
 //   unsupported  a magic or a codec that no Kafka has written yet: kUnsupported, untouched too.

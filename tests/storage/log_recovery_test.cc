@@ -130,6 +130,28 @@ TEST(LogRecoveryTest, AHoleAboveTheRecoveryPointIsCutAndOneBelowIsDamage) {
   }
 }
 
+// What is refused is refused before anything is cut, with the clean mark or without.
+TEST(LogRecoveryTest, ATailThatWasFlushedOnceIsNotCutBeforeTheLogIsRefused) {
+  const std::string whole = ten_batches()->content(kFirst);
+  const std::size_t batch = whole.size() / 10;
+  for (const bool clean : {false, true})
+    for (const std::string& left :
+         {whole.substr(0, 9 * batch) + std::string(batch, '\0'),
+          whole.substr(0, 9 * batch) + std::string(7, '\0'), std::string(3, '\0')}) {
+      const auto dir = ten_batches();
+      ASSERT_TRUE(open_log(dir, writer_options())->close());
+      dir->content(kFirst) = left;
+      const auto before = dir->contents();
+      auto options = recovery_options(10);
+      options.clean = clean;
+      const auto log = recover_log(*dir, options);
+      ASSERT_FALSE(log);
+      EXPECT_EQ(log.error().code, Errc::kCorrupt);
+      EXPECT_THAT(log.error().what, testing::HasSubstr("flushed up to 10 once"));
+      EXPECT_TRUE(dir->contents() == before);
+    }
+}
+
 // The sector with the last bytes of an offset was never written, all else of the batch was: its CRC
 // is good, since it does not cover the offset.
 TEST(LogRecoveryTest, ABatchWhoseOffsetAloneWasNeverWrittenIsAHole) {
