@@ -1,6 +1,7 @@
 #include "storage/log_writer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -134,6 +135,14 @@ Result<void> LogWriter::check_usable() {
     (void)fail_for_good(
         {Errc::kReadOnly, 0,
          topic_partition_.to_string() + ": half an append could not be taken back"});
+  if (!failure_ && !closed_) {
+    // What is written into a file without a name goes well, and nowhere.
+    const std::string name = file_of(active_->segment().base_offset, SegmentFile::kLog);
+    const auto there = dir_->info(name);
+    if (!there && there.error().code == Errc::kNotFound)
+      (void)fail_for_good(
+          {Errc::kIo, ESTALE, dir_->name_of(name) + ": was removed while it was written"});
+  }
   if (failure_) return fail(Errc::kReadOnly, failure_->what);
   if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");
   return {};
@@ -294,8 +303,7 @@ Result<void> LogWriter::flush() {
 
 Result<void> LogWriter::flush_locked() {
   if (closed_) return {};
-  if (failure_) return fail(*failure_);
-  RETURN_IF_ERROR(check_usable());
+  if (auto usable = check_usable(); !usable) return fail(failure_.value_or(usable.error()));
   if (auto synced = active_->sync_log(); !synced)
     return fail(fail_for_good(std::move(synced.error())));
   recovery_point_ = active_->segment().next_offset;

@@ -83,7 +83,8 @@ class LogWriter {
   // each record has a key (Options). kInvalid: no such
   // batch, or one that breaks its own header; kTooLarge: beyond max.message.bytes or segment.bytes;
   // kIo (ENOSPC, EIO): nothing was appended, and the next try may succeed; kReadOnly: what was
-  // written half could not be cut away, or a sync failed, or the log is closed: to be opened again.
+  // written half could not be cut away, or a sync failed, or the active segment was removed by
+  // somebody else, or the log is closed: to be opened again.
   Result<Appended> append(std::span<char> batch);
 
   // Everything appended before this call is durable after it. Moves the recovery point. Once a

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -419,6 +420,25 @@ class DurabilityTest(AppendTest):
         mounted = self.append_mount(partition)
         self.assertGreaterEqual(len(self.numbered(mounted)), synced)
         self.assertEqual(mounted.read("problems.jsonl"), b"")
+
+    def test_a_partition_that_is_removed_takes_no_more_and_says_so(self):
+        partition = self.create()
+        mounted = self.append_mount(partition)
+        handle = os.open(mounted / "append", os.O_WRONLY)
+        os.write(handle, b"one\n")
+        shutil.rmtree(partition)
+        with self.assertRaises(OSError) as caught:
+            os.fsync(handle)
+        self.assertEqual(caught.exception.errno, errno.ESTALE)
+        with self.assertRaises(OSError) as caught:
+            os.write(handle, b"two\n")
+        self.assertEqual(caught.exception.errno, errno.EIO)
+        os.close(handle)
+        self.assertIn("orders-0/00000000000000000000.log: was removed while it was written",
+                      mounted.log())
+        mounted.process.send_signal(signal.SIGINT)
+        self.assertEqual(mounted.process.wait(), 2)  # not all is well
+        mounted._clear()
 
     def test_a_full_disk_gives_enospc_and_leaves_the_log_whole(self):
         disk = f"{self.folder}/disk"

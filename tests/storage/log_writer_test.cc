@@ -409,6 +409,29 @@ TEST(LogWriterTest, AfterASyncThatFailedNothingIsCalledDurableAnyMore) {
   }
 }
 
+TEST(LogWriterTest, NothingIsWrittenIntoASegmentThatSomebodyRemoved) {
+  for (const bool append_first : {false, true}) {
+    const TempDir temp;
+    temp.make_dir("orders-0");
+    const auto log = open_log(posix(temp / "orders-0"), writer_options());
+    std::string batch = make_batch({"a"}, 1);
+    ASSERT_TRUE(log->append(batch));
+    files::remove_all(temp / "orders-0");
+    if (append_first) {
+      EXPECT_EQ(log->append(batch).error().code, Errc::kReadOnly);
+    }
+    const auto flushed = log->flush();
+    ASSERT_FALSE(flushed);
+    EXPECT_EQ(flushed.error().code, Errc::kIo);
+    EXPECT_EQ(flushed.error().sys_errno, ESTALE);
+    EXPECT_NE(flushed.error().what.find("orders-0/00000000000000000000.log: was removed while"),
+              std::string::npos)
+        << flushed.error().what;
+    EXPECT_EQ(log->append(batch).error().code, Errc::kReadOnly);
+    EXPECT_FALSE(log->close());
+  }
+}
+
 TEST(LogWriterTest, ABatchThatWasNotWrittenIsUnknownOfItsProducerToo) {
   std::map<std::string, std::string> snapshots[2];
   for (const bool with_failure : {false, true}) {
