@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -23,10 +25,24 @@ constexpr mode_t kGroupBits = 0070;
 
 constexpr const char* kAcl = "system.posix_acl_access";
 
+// At a file that others put in the place of the last one time and again.
+constexpr int kMostLooks = 6;
+
+// What stands for a file that could not be looked at.
+constexpr std::int64_t kKeepUnseenMs = 1'000;
+
+bool is_same_file(const storage::FileInfo& one, const storage::FileInfo& other) {
+  return one.dev == other.dev && one.ino == other.ino;
+}
+
 // True also where it can't be told: then the group loses what it may have had.
 bool is_acl(ssize_t size) {
   if (size >= 0) return true;
   return errno != ENODATA && errno != ENOTSUP;
+}
+
+bool is_not_found(const Result<SourceFacts>& facts) {
+  return !facts && facts.error().code == storage::Errc::kNotFound;
 }
 
 // What is left of `access` for those who come through the directory `above`.
@@ -63,13 +79,21 @@ bool has_acl(int fd) {
 
 }  // namespace
 
+// Both calls go by the name, and a file that went from it between them seems to have an ACL: only
+// where the same file is still there afterwards was it asked about.
 Result<SourceFacts> source_facts(const SourceDir& dir, const std::string& below) {
-  ASSIGN_OR_RETURN(const storage::FileInfo info, dir.info(below));
-  SourceFacts facts{S_ISDIR(info.mode) ? directory_access(info) : file_access(info), info.mtime_ns,
-                    info.size_bytes};
-  if ((facts.access.mode & kGroupBits) != 0 && dir.has_acl(below))
+  ASSIGN_OR_RETURN(storage::FileInfo info, dir.info(below));
+  for (int looks = 1;; ++looks) {
+    SourceFacts facts{S_ISDIR(info.mode) ? directory_access(info) : file_access(info),
+                      info.mtime_ns, info.size_bytes};
+    if ((facts.access.mode & kGroupBits) == 0 || !dir.has_acl(below)) return facts;
     facts.access.mode = static_cast<mode_t>(facts.access.mode & ~kGroupBits);
-  return facts;
+    const auto again = dir.info(below);
+    if (!again && again.error().code == storage::Errc::kNotFound)
+      return storage::fail(again.error());
+    if (!again || is_same_file(info, *again) || looks == kMostLooks) return facts;
+    info = *again;
+  }
 }
 
 RootAccess::RootAccess(const Dirs& dirs) {
@@ -117,17 +141,22 @@ Result<SourceFacts> SourceAccess::segment_file(const SegmentEntry& entry, Segmen
   return file(storage::segment_file_name({entry.base_offset, kind, entry.suffix_of(kind)}));
 }
 
-// Of the live segment; by its plain name if that is gone.
+// Of the live segment; by its plain name if that is gone, or has got it meanwhile.
 Result<SourceFacts> SourceAccess::log_of(Offset base_offset) const {
-  const auto segments = log_->segments();
-  const auto found = std::lower_bound(
-      segments->begin(), segments->end(), base_offset,
-      [](const SegmentEntry& entry, Offset offset) { return entry.base_offset < offset; });
-  if (found != segments->end() && found->base_offset == base_offset)
-    return segment_file(*found, SegmentFile::kLog);
-  SegmentEntry gone;
-  gone.base_offset = base_offset;
-  return segment_file(gone, SegmentFile::kLog);
+  SegmentEntry plain;
+  plain.base_offset = base_offset;
+  for (int looks = 1;; ++looks) {
+    const auto segments = log_->segments();
+    const auto found = std::lower_bound(
+        segments->begin(), segments->end(), base_offset,
+        [](const SegmentEntry& entry, Offset offset) { return entry.base_offset < offset; });
+    const bool is_live = found != segments->end() && found->base_offset == base_offset;
+    auto facts = segment_file(is_live ? *found : plain, SegmentFile::kLog);
+    if (is_not_found(facts) && is_live) facts = segment_file(plain, SegmentFile::kLog);
+    if (!is_not_found(facts) || looks == kMostLooks) return facts;
+    // Between two renames of compaction's a segment may seem to be missing.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 << looks));
+  }
 }
 
 timespec SourceAccess::mtime_of_directory() const {
@@ -148,16 +177,20 @@ timespec SourceAccess::mtime_of_segment(Offset base_offset) const {
 
 Access SourceAccess::of_segment(Offset base_offset) const {
   const std::int64_t now_ms = coarse_now_ms();
+  std::optional<Access> last;
   {
     const storage::MutexLock lock(mutex_);
     const auto found = segments_.find(base_offset);
-    if (found != segments_.end() && now_ms < found->second.until_ms) return found->second.access;
+    if (found != segments_.end()) {
+      if (now_ms < found->second.until_ms) return found->second.access;
+      last = found->second.access;
+    }
   }
   const auto facts = log_of(base_offset);
-  const Access access = facts ? facts->access : of_directory_content();
+  const Access access = facts ? facts->access : last ? *last : of_directory_content();
   const storage::MutexLock lock(mutex_);
   if (segments_.size() >= kMostRemembered) segments_.clear();
-  segments_[base_offset] = {access, now_ms + kKeepMs};
+  segments_[base_offset] = {access, now_ms + (facts ? kKeepMs : kKeepUnseenMs)};
   return access;
 }
 

@@ -72,7 +72,7 @@ class SourceAccess {
                                             storage::SegmentFile kind) const;
 
   // Of the live segment's `.log`. A segment that was deleted while its records are still being read
-  // is as its directory: that is no wider than what it was listed with.
+  // is as it was last seen; where it never was, as its directory.
   Access of_segment(storage::Offset base_offset) const;
   timespec mtime_of_segment(storage::Offset base_offset) const;  // of its `.log`
   // Of what is made of the live segments that hold [from, to): the narrowest of theirs. Where they

@@ -1,7 +1,9 @@
 #include "fs/source_access.h"
 
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -152,6 +154,66 @@ TEST_F(SourceAccessTest, AnAclsMaskIsNotTakenForTheGroupsRights) {
   ASSERT_EQ(st.st_mode & 0777U, 0640U);
   const OnePartition one(dir);
   EXPECT_EQ(one.view->access.of_segment(Offset{0}).mode, 0400U);
+}
+
+// The calls of one look can't be told apart from outside: so many looks are taken while one file
+// after the other gets the name.
+TEST_F(SourceAccessTest, AFileThatIsReplacedWhileItIsLookedAtSeemsToHaveNoAcl) {
+  constexpr int kFiles = 2'000;
+  const auto name = [](int i) { return "above/data/" + std::to_string(i); };
+  for (int i = 0; i < kFiles; ++i) temp_.write(name(i), "");
+  for (int i = 0; i < kFiles; ++i) set_mode(temp_ / name(i), 0644);
+  const std::string file = temp_ / "above/data/file";
+  const auto dir = storage::SourceDir::open(temp_ / "above/data", tests::test_backend()).value();
+  std::atomic<bool> over = false;
+  std::jthread replacing([&] {
+    for (int i = 0; i < kFiles; ++i) {
+      if (i > 0) std::filesystem::rename(file, temp_ / (name(i - 1) + ".deleted"));
+      std::filesystem::rename(temp_ / name(i), file);
+    }
+    over = true;
+  });
+  for (bool last = false; !last;) {
+    last = over;
+    const auto facts = source_facts(*dir, "file");
+    if (facts) {
+      ASSERT_EQ(facts->access.mode, 0444U);
+    } else {
+      ASSERT_FALSE(last);
+      ASSERT_EQ(facts.error().code, storage::Errc::kNotFound);
+    }
+  }
+}
+
+// Its directory, which stands for a segment that is gone, is for fewer than its files.
+TEST_F(SourceAccessTest, ASegmentThatCompactionReplacesIsReadByThoseWhoMayReadTheNextOne) {
+  const std::string dir = temp_ / "above/data/orders-0";
+  LogBuilder(dir).batch({"a"}).roll().batch({"b"}).build();
+  const std::string file = dir + "/00000000000000000000.log";
+  for (const auto& each : std::filesystem::directory_iterator(dir)) set_mode(each.path(), 0644);
+  set_mode(dir, 0700);
+  const OnePartition one(dir);
+  const SourceAccess& access = one.view->access;
+  const Access granted = access.of_range(Offset{0}, Offset{2});
+  ASSERT_EQ(granted.mode, 0444U);
+  std::atomic<bool> over = false;
+  std::jthread compaction([&] {
+    for (int i = 0; i < 200; ++i) {
+      std::filesystem::copy_file(file, file + ".cleaned");
+      set_mode(file + ".cleaned", 0644);
+      std::filesystem::rename(file + ".cleaned", file + ".swap");
+      std::filesystem::rename(file, file + ".deleted");
+      std::filesystem::rename(file + ".swap", file);
+      std::filesystem::rename(file + ".deleted", temp_ / ("above/" + std::to_string(i)));
+    }
+    over = true;
+  });
+  for (bool last = false; !last;) {
+    last = over;
+    access.forget();
+    ASSERT_TRUE(access.admits(granted, Offset{0}));
+    ASSERT_EQ(access.of_segment(Offset{0}).mode, 0444U);
+  }
 }
 
 }  // namespace
