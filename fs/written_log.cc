@@ -16,6 +16,7 @@ using storage::TimestampMs;
 Result<LogWriter::Appended> WrittenLog::append(std::span<char> batch) {
   auto appended = writer_->append(batch);
   if (!appended) return appended;
+  if (reader_ != nullptr) reader_->count_as_replicated(appended->last_offset + 1);
   if (appended->rolled) publish(LogChanges::Change::Kind::kSegments);
   publish(LogChanges::Change::Kind::kAppended);
   return appended;

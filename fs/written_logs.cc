@@ -190,6 +190,7 @@ Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Par
     at = end + 1;
   }
   shown->refresh();
+  shown->count_as_replicated(writer->log_end_offset());
   auto log = std::make_shared<WrittenLog>(std::move(writer), shown);
   log->tell(&source.changes(), partition.id);
   logs_.emplace(partition.id, std::move(log));

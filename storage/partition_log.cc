@@ -352,8 +352,17 @@ std::vector<PartitionLog::Replaced> PartitionLog::compare(const Snapshot& old, S
 // --- The ends -----------------------------------------------------------------------------------
 
 LogDirFiles::Checkpointed PartitionLog::checkpointed() const {
-  if (!files_ || !checkpointed_) return {};
-  return files_->checkpointed(topic_partition_);
+  LogDirFiles::Checkpointed known;
+  if (files_ && checkpointed_) known = files_->checkpointed(topic_partition_);
+  const Offset replicated{replicated_end_.load(std::memory_order_acquire)};
+  if (replicated >= known.high_watermark.value_or(Offset{0})) known.high_watermark = replicated;
+  return known;
+}
+
+void PartitionLog::count_as_replicated(Offset end) const {
+  std::int64_t known = replicated_end_.load(std::memory_order_relaxed);
+  while (known < end.value && !replicated_end_.compare_exchange_weak(known, end.value)) {
+  }
 }
 
 Offset PartitionLog::log_start(const Reading& reading) const {

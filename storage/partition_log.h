@@ -27,10 +27,11 @@ namespace offsetfs::storage {
 struct LogOffsets {
   Offset log_start_offset{};
   Offset log_end_offset{};            // the next offset to be written
-  Offset high_watermark{};            // checkpointed: a lower bound; clamped into [start, end]
-  bool high_watermark_known = false;  // a checkpoint has it; else it is the log start offset
+  Offset high_watermark{};            // a lower bound, clamped into [start, end]: checkpointed, or
+                                      // what this process has written (count_as_replicated)
+  bool high_watermark_known = false;  // one of them is; else it is the log start offset
   // What readers are shown ends here (exclusive): the log end, or with
-  // Options::until_high_watermark the checkpointed high watermark.
+  // Options::until_high_watermark the high watermark.
   Offset readable_end{};
   std::optional<Offset> recovery_point;
   std::optional<Offset> cleaner_offset;
@@ -87,8 +88,8 @@ class PartitionLog {
   struct Options {
     DecodeLimits limits;
     bool show_control = false;  // control records are visible (-o control)
-    // Lookups end at the checkpointed high watermark; where no checkpoint tells one, at the log
-    // start. The segments themselves are what they are.
+    // Lookups end at the high watermark; where none is known, at the log start. The segments
+    // themselves are what they are.
     bool until_high_watermark = false;
   };
   // What all partitions of a mount share.
@@ -160,6 +161,10 @@ class PartitionLog {
   std::uint64_t losses() const { return losses_.load(std::memory_order_acquire); }
   // Something else made void what was told of the log: modes or owners of its files changed.
   void count_loss() const { losses_.fetch_add(1, std::memory_order_release); }
+  // Told by whoever writes this log in this process, after each append: what is below `end` is in
+  // the log. The writer is its sole replica, and a sole replica's high watermark is its log's end;
+  // the checkpoint, which it writes once a minute, may be behind that, and then counts no more.
+  void count_as_replicated(Offset end) const;
 
   // Floor search over segment names, binary search in the sparse index, short scan. An Error is an
   // I/O failure; everything else is an outcome.
@@ -208,7 +213,7 @@ class PartitionLog {
   static void count_generations(const Snapshot& old, Snapshot& fresh);
 
   Result<std::shared_ptr<const Segment>> open_segment(const SegmentEntry& entry) const;
-  LogDirFiles::Checkpointed checkpointed() const;
+  LogDirFiles::Checkpointed checkpointed() const;  // the high watermark as above
   Offset log_start(const Reading& reading) const;
   Result<Offset> log_end(const Reading& reading) const;
   Result<Offset> readable_end(const Reading& reading) const;
@@ -279,6 +284,7 @@ class PartitionLog {
   mutable std::unordered_map<Offset, SealedTail> sealed_tails_ GUARDED_BY(mutex_);  // bounded
   mutable std::atomic<std::int64_t> checked_ms_ = kNeverChecked;
   mutable std::atomic<bool> checkpointed_;
+  mutable std::atomic<std::int64_t> replicated_end_ = -1;  // -1: others write the log, or nobody
   mutable std::atomic<std::uint64_t> losses_ = 0;
 };
 

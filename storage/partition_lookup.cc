@@ -131,9 +131,8 @@ Result<RecordLookup> PartitionLog::find_once(Offset offset, Caching caching) con
     ASSIGN_OR_RETURN(const Offset end, readable_end(current));
     if (offset >= end) {
       lookup.outcome = RecordLookup::Outcome::kAboveHighWatermark;
-      lookup.reason = "offset " + number(offset) +
-                      " lies at or above the checkpointed high watermark " + number(end) +
-                      ", where this mount ends (-o until=high_watermark)";
+      lookup.reason = "offset " + number(offset) + " lies at or above the high watermark " +
+                      number(end) + ", where this mount ends (-o until=high_watermark)";
       return lookup;
     }
   }

@@ -294,6 +294,22 @@ class OptionsTest(AppendTest):
         again = self.mount(partition)
         self.assertEqual(int(again.text("state/log_start_offset")), start)
 
+    def test_the_high_watermark_is_the_end_of_what_was_written(self):
+        partition = self.create(segment_bytes=1 << 20, retention_bytes=1 << 20, segment_jitter_ms=0)
+        mounted = self.append_mount(partition, "until=high_watermark")
+        for i in range(1, 4):
+            mounted_write(mounted, b"x\n")
+            self.assertEqual(mounted.text("state/high_watermark"), f"{i}\n")
+            self.assertEqual(mounted.text("state/last_stable_offset"), f"{i}\n")
+            self.assertEqual(mounted.link("last"), f"offsets/{i - 1}")
+        self.assertEqual(mounted.text("records.values"), "x\nx\nx\n")
+        line = b"x" * 999 + b"\n"
+        for _ in range(4):
+            mounted_write(mounted, line * 1000)
+        self.assertEqual(mounted.text("state/high_watermark"), "4003\n")
+        self.assertEqual(mounted.lookup("retention/next")["segment"], "0" * 20)
+        self.assertNotIn("replica", mounted.text("retention/next"))
+
     def test_compaction_leaves_the_latest_of_every_key(self):
         partition = self.create(segment_bytes=1 << 20, cleanup_policy="compact",
                                 min_cleanable_dirty_ratio="0.01", file_delete_delay_ms=0)

@@ -767,6 +767,27 @@ TEST_F(PartitionLogTest, ALogThatEndsAtTheHighWatermarkHidesWhatLiesAbove) {
   }
 }
 
+TEST_F(PartitionLogTest, ASoleReplicasHighWatermarkIsItsEndBeforeACheckpointSaysSo) {
+  builder_.batch({"0", "1"}).batch({"2", "3", "4"}).build();
+  for (const std::string checkpointed : {"0\n0\n", "0\n1\norders 3 1\n", "0\n1\norders 3 4\n"}) {
+    temp_.write("replication-offset-checkpoint", checkpointed);
+    storage::LogDir::Options options;
+    options.log.until_high_watermark = true;
+    const auto source = open_source({temp_ / "orders-3"}, std::move(options));
+    const auto log = open_log(*source, "orders-3");
+    log->count_as_replicated(Offset{2});
+    EXPECT_EQ(log->offsets()->high_watermark,
+              checkpointed.ends_with("4\n") ? Offset{4} : Offset{2});
+    EXPECT_TRUE(log->offsets()->high_watermark_known);
+    log->count_as_replicated(Offset{5});
+    log->count_as_replicated(Offset{3});  // somebody else's, late
+    EXPECT_EQ(log->offsets()->high_watermark, Offset{5});
+    EXPECT_EQ(log->last_record().value(), Offset{4});
+    log->count_as_replicated(Offset{6});  // not seen yet
+    EXPECT_EQ(log->offsets()->high_watermark, Offset{5});
+  }
+}
+
 class UntilHighWatermarkTest : public PartitionLogTest {
  protected:
   std::shared_ptr<const PartitionLog> open(std::int64_t high_watermark) {
