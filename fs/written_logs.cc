@@ -1,6 +1,7 @@
 #include "fs/written_logs.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <random>
 #include <utility>
@@ -71,6 +72,18 @@ Result<storage::DirLock> acquire_patiently(const std::string& path) {
     const bool is_held = !lock && lock.error().code == Errc::kBusy;
     if (!is_held || std::chrono::steady_clock::now() >= give_up) return lock;
     std::this_thread::sleep_for(kLockRetry);
+  }
+}
+
+// What the kernel said is a reason; this is what to do about it.
+std::string cure_of(const storage::Error& error, const std::string& log_dir) {
+  switch (error.code == Errc::kIo ? error.sys_errno : 0) {
+    case EACCES:
+    case EPERM:
+      return "; run this as somebody who may write in " + log_dir +
+             ", where the lock and the checkpoints of its logs lie";
+    case EROFS: return "; copy the logs to a file system that can be written";
+    default: return "";
   }
 }
 
@@ -152,8 +165,15 @@ Result<void> WrittenLogs::open_all(const LogSource& source, const storage::Setti
 Result<WrittenLogs::Directory> WrittenLogs::take_directory(const storage::SourceDir& dir,
                                                            bool is_partition) const {
   const std::string path = is_partition ? parent_of(dir.real_path()) : dir.real_path();
+  auto taken = take_directory(path, dir.io());
+  if (!taken) taken.error().what += cure_of(taken.error(), path);
+  return taken;
+}
+
+Result<WrittenLogs::Directory> WrittenLogs::take_directory(
+    const std::string& path, const std::shared_ptr<const storage::IoBackend>& io) const {
   Directory directory;
-  ASSIGN_OR_RETURN(directory.files, storage::PosixWriteDir::open(path, dir.io()));
+  ASSIGN_OR_RETURN(directory.files, storage::PosixWriteDir::open(path, io));
   if (!options_.append.force) RETURN_IF_ERROR(storage::check_not_a_brokers(*directory.files));
   ASSIGN_OR_RETURN(storage::DirLock lock, acquire_patiently(path));
   ASSIGN_OR_RETURN(directory.writer, storage::LogDirWriter::open(directory.files, std::move(lock)));

@@ -78,6 +78,8 @@ class WrittenLogs {
   storage::Result<void> open_all(const storage::LogSource& source,
                                  const storage::Settings& settings);
   storage::Result<Directory> take_directory(const storage::SourceDir& dir, bool is_partition) const;
+  storage::Result<Directory> take_directory(
+      const std::string& path, const std::shared_ptr<const storage::IoBackend>& io) const;
   storage::Result<void> open_log(const storage::LogSource& source,
                                  const storage::LogSource::Partition& partition,
                                  const storage::Settings& settings);

@@ -25,7 +25,8 @@ std::int64_t clock_ns(clockid_t clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Directories and files of the broker's own, beside the partitions.
+// Directories and files of the broker's own, beside the partitions; and the server.properties of
+// broker_dir.h.
 bool is_brokers_own(std::string_view name, SourceDir::Kind kind) {
   if (kind == SourceDir::Kind::kDirectory) return name == "remote-log-index-cache";
   static const std::set<std::string_view> kFiles = {"meta.properties",
@@ -35,7 +36,8 @@ bool is_brokers_own(std::string_view name, SourceDir::Kind kind) {
                                                     "cleaner-offset-checkpoint",
                                                     ".kafka_cleanshutdown",
                                                     ".lock",
-                                                    "bootstrap.checkpoint"};
+                                                    "bootstrap.checkpoint",
+                                                    "server.properties"};
   return kind == SourceDir::Kind::kFile && (kFiles.contains(name) || name.ends_with(".tmp"));
 }
 

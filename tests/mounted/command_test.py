@@ -77,6 +77,14 @@ class CreateTest(CommandTest):
         self.check_refused("create", fixture("clean"), "--topic", "a", says=b"--force")
         self.check_refused("create", fixture("clean"), "--topic", "a", "--broker", says=b"kafka-topics")
 
+    def test_a_node_that_was_made_is_mounted_without_a_complaint(self):
+        node = os.path.join(self.folder, "node")
+        self.assertEqual(offsetfs("create", node, "--topic", "orders", "--broker").returncode, 0)
+        with Mount(node) as mount:
+            self.assertEqual(mount.read("orders-0/state/log_end_offset"), b"0\n")
+            self.assertEqual(mount.complaints(), [])
+            self.assertEqual(mount.read("problems.jsonl"), b"")
+
     def test_help(self):
         for flag in ("--help", "-h"):
             shown = offsetfs("create", flag)
@@ -429,6 +437,14 @@ class UserTest(CommandTest):
         done = self.as_user('"$1" /proc/1/fd "$3"')
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (32, 1))
         self.assertIn(b"run offsetfs as root\n", done.stderr)
+
+    def test_a_log_directory_that_the_user_may_not_write_is_told_with_a_cure(self):
+        offsetfs("create", os.path.join(self.folder, "logs"), "--topic", "orders")
+        done = self.as_user('"$1" append logs/orders-0 </dev/null || "$1" logs "$3" -o append')
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual((done.returncode, len(lines)), (32, 2), lines)
+        for line in lines:
+            self.assertIn(".lock: Permission denied; run this as somebody who may write in ", line)
 
     def test_allow_other_needs_the_administrators_leave(self):
         done = self.as_user('"$1" "$2" "$3" -o allow_other')
