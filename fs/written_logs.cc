@@ -205,7 +205,7 @@ Result<void> WrittenLogs::open_log(const LogSource& source, const LogSource::Par
   const std::string said = report.to_string();
   for (std::size_t at = 0; at < said.size();) {
     const std::size_t end = std::min(said.find('\n', at), said.size());
-    say(report.cuts.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+    say(report.cuts.empty() && report.gaps.empty() ? LogLevel::kInfo : LogLevel::kWarning,
         path + ": " + said.substr(at, end - at));
     at = end + 1;
   }

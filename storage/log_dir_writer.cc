@@ -1,5 +1,6 @@
 #include "storage/log_dir_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace offsetfs::storage {
@@ -43,6 +44,8 @@ LogDirWriter::Checkpointed LogDirWriter::checkpointed(const TopicPartition& topi
   Checkpointed found;
   if (const auto point = recovery_points_.find(topic_partition); point != recovery_points_.end())
     found.recovery_point = point->second;
+  if (const auto mark = high_watermarks_.find(topic_partition); mark != high_watermarks_.end())
+    found.high_watermark = mark->second;
   if (const auto start = log_start_offsets_.find(topic_partition);
       start != log_start_offsets_.end())
     found.log_start_offset = start->second;
@@ -60,11 +63,11 @@ bool LogDirWriter::opened(const TopicPartition& topic_partition) {
 }
 
 Result<void> LogDirWriter::checkpoint(const TopicPartition& topic_partition, Offset recovery_point,
-                                      std::optional<Offset> log_start_offset,
-                                      Offset log_end_offset) {
+                                      std::optional<Offset> log_start_offset) {
   const MutexLock guard(mutex_);
   recovery_points_[topic_partition] = recovery_point;
-  high_watermarks_[topic_partition] = log_end_offset;
+  Offset& high_watermark = high_watermarks_[topic_partition];
+  high_watermark = std::max(high_watermark, recovery_point);
   log_start_offsets_.erase(topic_partition);
   if (log_start_offset) log_start_offsets_[topic_partition] = *log_start_offset;
   RETURN_IF_ERROR(

@@ -24,6 +24,7 @@ class LogDirWriter {
  public:
   struct Checkpointed {
     Offset recovery_point{};  // 0: unknown
+    Offset high_watermark{};  // 0: unknown
     std::optional<Offset> log_start_offset;
     std::optional<Offset> first_dirty_offset;  // compaction has cleaned everything below
   };
@@ -41,9 +42,10 @@ class LogDirWriter {
   bool opened(const TopicPartition& topic_partition);
   // Writes the checkpoints; entries of other partitions stay. `log_start_offset`: only where it
   // lies behind the first segment's base, otherwise the entry goes. The high watermark of a log
-  // without replicas is its end.
+  // without replicas is its end, but only what was flushed is written as that: a power cut must not
+  // take back what it covers.
   Result<void> checkpoint(const TopicPartition& topic_partition, Offset recovery_point,
-                          std::optional<Offset> log_start_offset, Offset log_end_offset);
+                          std::optional<Offset> log_start_offset);
   // Writes the cleaner's checkpoint.
   Result<void> checkpoint_cleaner(const TopicPartition& topic_partition, Offset first_dirty_offset);
   // The log was removed, and one that is made anew inherits nothing: its entries go, durably.

@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char* kLeaderEpochs = "leader-epoch-checkpoint";
 constexpr std::size_t kMostSmallFileBytes = 64 << 20;
+// Behind the last entry of an index lie a few batches. With more the index is no use, and whether a
+// gap follows is left open.
+constexpr int kMostHeadersForGap = 1000;
 
 std::string file_of(Offset base_offset, SegmentFile file) {
   return segment_file_name({base_offset, file, SegmentSuffix::kNone});
@@ -260,8 +263,39 @@ class Recovery {
 
   Result<void> take_sealed(std::size_t i) {
     WrittenSegment& segment = log_.segments[i];
+    if (const auto end = end_of_sealed(segment)) note_gap(i, *end);
     segment.next_offset = upper_bound_of(i);
     return take_last_time(segment);
+  }
+
+  // Behind its last batch; nothing where that can't be told, or does not matter.
+  std::optional<Offset> end_of_sealed(WrittenSegment segment) {
+    if (segment.size_bytes == 0) return segment.base_offset;
+    if (options_.config.cleanup_policy.compact) return std::nullopt;
+    const auto log = dir_.open_for_reading(file_of(segment.base_offset, SegmentFile::kLog));
+    if (!log) return std::nullopt;
+    const auto from = position_of_last_entry(segment, **log);
+    if (!from || !*from) return std::nullopt;
+    Position position = **from;
+    for (int i = 0; i < kMostHeadersForGap; ++i) {
+      const auto header = header_at(**log, position, segment.size_bytes);
+      if (!header || !*header) return std::nullopt;
+      position = position + (*header)->size_bytes;
+      if (position.value == segment.size_bytes) return (*header)->next_offset();
+    }
+    return std::nullopt;
+  }
+
+  void note_gap(std::size_t i, Offset end) {
+    const Offset next = upper_bound_of(i);
+    const bool compacted = options_.config.cleanup_policy.compact ||
+                           log_.segments[i].base_offset < options_.first_dirty_offset;
+    if (end >= next || compacted) return;
+    log_.report.gaps.push_back("the offsets " + std::to_string(end.value) + " to " +
+                               std::to_string((next - 1).value) + ", before " +
+                               file_of(next, SegmentFile::kLog) +
+                               ", are in no segment: one is lost, unless the log was compacted "
+                               "once. Readers pass over them");
   }
 
   // The last time entry of a trimmed index is the largest timestamp so far.
@@ -521,7 +555,10 @@ class Recovery {
     keep_transaction_index_ = false;
     segment.indexes = rebuilt.indexes.state();
     segment.indexes.bytes_since_entry = 0;
-    if (i + 1 < log_.segments.size()) segment.next_offset = upper_bound_of(i);
+    if (i + 1 < log_.segments.size()) {
+      note_gap(i, segment.next_offset);
+      segment.next_offset = upper_bound_of(i);
+    }
     log_.segments[i] = segment;
     return take_snapshot(i + 1 < log_.segments.size() ? upper_bound_of(i) : segment.next_offset);
   }
@@ -550,14 +587,21 @@ class Recovery {
                       ", before its start at " + std::to_string(log_start_offset().value) +
                       " (log-start-offset-checkpoint). Its last segments are missing: bring them "
                       "back, or lower its entry there");
-    if (end < options_.recovery_point)
-      return fail(Errc::kCorrupt,
-                  dir_path() + ": the log ends at offset " + std::to_string(end.value) +
-                      ", and was flushed up to " + std::to_string(options_.recovery_point.value) +
-                      " once (recovery-point-offset-checkpoint): a segment is lost, or its end. "
-                      "Offsets are never given twice, so nothing is appended here: restore the "
-                      "segment from a copy or a replica; or, if all readers may meet other records "
-                      "at these offsets, lower its entry there");
+    const auto [once, file] =
+        options_.recovery_point >= options_.high_watermark
+            ? std::pair(options_.recovery_point, "recovery-point-offset-checkpoint")
+            : std::pair(options_.high_watermark, "replication-offset-checkpoint");
+    if (end < once)
+      return fail(
+          Errc::kCorrupt,
+          dir_path() + ": the log ends at offset " + std::to_string(end.value) + ", and " +
+              (once == options_.recovery_point ? "was flushed" : "had acknowledged records") +
+              " up to " + std::to_string(once.value) + " once (" + file +
+              "): a segment is lost, or its end. "
+              "Offsets are never given twice, so nothing is appended here: restore the "
+              "segment from a copy or a replica; or, if all readers may meet other records "
+              "at these offsets, lower its entries in recovery-point-offset-checkpoint and "
+              "replication-offset-checkpoint");
     return {};
   }
 
@@ -572,12 +616,26 @@ class Recovery {
     // begins where the log does too: segments go first, and a crash may have come before it was
     // written.
     log_.leader_epochs.truncate_from_end(log_.log_end_offset);
+    note_lost_start();
     log_.leader_epochs.truncate_from_start(log_.log_start_offset);
     if (log_.leader_epochs.entries() != epochs_as_found_)
       RETURN_IF_ERROR(dir_.replace(kLeaderEpochs, render_leader_epochs(log_.leader_epochs)));
     RETURN_IF_ERROR(settle_snapshots());
     log_.report.was_clean = options_.clean && log_.report.segments_walked == 0;
     return {};
+  }
+
+  // Where segments are removed, their leader epochs go at once, and the files only later.
+  void note_lost_start() {
+    const Offset first = log_.segments.front().base_offset;
+    if (epochs_as_found_.empty() || epochs_as_found_.front().start_offset >= first) return;
+    const auto& removed = log_.report.removed;
+    if (std::ranges::any_of(removed, [](const auto& name) { return name.ends_with(".deleted"); }))
+      return;
+    log_.report.gaps.push_back(
+        "the offsets " + std::to_string(epochs_as_found_.front().start_offset.value) + " to " +
+        std::to_string((first - 1).value) + ", which the log began with (" + kLeaderEpochs +
+        "), are in no segment: the first ones are lost, unless a crash cut their removal short");
   }
 
   // Every clean stop leaves one at the log's end: of those that lie at no segment's base a broker
@@ -620,6 +678,7 @@ std::string RecoveryReport::to_string() const {
     text += cut.file + ": cut at position " + std::to_string(cut.position.value) + ", " +
             std::to_string(cut.bytes) + " bytes: " + cut.why + "\n";
   for (const auto& name : removed) text += name + ": removed\n";
+  for (const auto& gap : gaps) text += gap + "\n";
   for (const auto& note : notes) text += note + "\n";
   return text;
 }

@@ -30,6 +30,7 @@ struct RecoveryReport {
   std::int64_t bytes_walked = 0;
   std::vector<Cut> cuts;
   std::vector<std::string> removed;  // .deleted, .cleaned, indexes without a .log, later snapshots
+  std::vector<std::string> gaps;     // offsets that are in no segment, a sentence each
   std::vector<std::string> notes;    // what was wrong besides, a sentence each
 
   std::string to_string() const;  // a line each; empty if there is nothing to say
@@ -48,15 +49,23 @@ struct RecoveredLog {
 
 struct RecoveryOptions {
   LogConfig config;
-  bool clean = false;                      // the directory bore the clean mark
-  Offset recovery_point{};                 // everything below was flushed
-  std::optional<Offset> log_start_offset;  // as checkpointed
+  bool clean = false;       // the directory bore the clean mark
+  Offset recovery_point{};  // everything below was flushed
+  // As checkpointed:
+  Offset high_watermark{};  // everything below was acknowledged
+  std::optional<Offset> log_start_offset;
+  std::optional<Offset> first_dirty_offset;  // everything below was compacted
 };
 
 // Makes the directory of a partition fit to be appended to. An empty one gets a first segment.
 //
-// With the clean mark nothing is scanned but what lies behind the last entry of the active
-// segment's index. Without it every segment from the one that holds the recovery point on is
+// A log that ends before one of these three is kCorrupt in any case: offsets that were given once
+// are not given again. Segments that are missing elsewhere are no reason to refuse, but said: the
+// report has the gaps. A log that is or was compacted has none.
+//
+// With the clean mark nothing is scanned but what lies behind the last entry of a segment's index:
+// of the active one the batches, of the others, if the log is not compacted, a few headers for the
+// gaps. Without it every segment from the one that holds the recovery point on is
 // walked, in bounded memory, and its three indexes are made anew, byte for byte as a broker's
 // recovery makes them; so is, mark or not, a segment whose `.index` is missing. What a walk meets
 // is one of three:
@@ -65,7 +74,8 @@ struct RecoveryOptions {
 //                or, at or above the recovery point, a hole of zeros that was never written is the
 //                reason: a power cut leaves such holes, sectors long, even with whole batches
 //                behind them. It is cut away, and the report says so; unless the log would end
-//                before its start or its recovery point then, which is kCorrupt, and untouched.
+//                before its start, its recovery point or its high watermark then, which is
+//                kCorrupt, and untouched.
 //   damaged      anything else that is no batch: kCorrupt. Neither the `.log` nor an index was
 //                touched. A broker cuts here, and drops all later segments.
 //   unsupported  a magic or a codec that no Kafka has written yet: kUnsupported, untouched too.

@@ -62,7 +62,9 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<WriteDir> dir
   if (log_dir) {
     const auto checkpointed = log_dir->checkpointed(topic_partition);
     recovery.recovery_point = checkpointed.recovery_point;
+    recovery.high_watermark = checkpointed.high_watermark;
     recovery.log_start_offset = checkpointed.log_start_offset;
+    recovery.first_dirty_offset = checkpointed.first_dirty_offset;
     recovery.clean = log_dir->opened(topic_partition);
     first_dirty_offset = checkpointed.first_dirty_offset;
   }
@@ -324,8 +326,7 @@ Result<void> LogWriter::checkpoint() {
     const auto log_start = log_start_offset_ > first_base_offset()
                                ? std::optional<Offset>(log_start_offset_)
                                : std::nullopt;
-    RETURN_IF_ERROR(log_dir_->checkpoint(topic_partition_, recovery_point_, log_start,
-                                         active_->segment().next_offset));
+    RETURN_IF_ERROR(log_dir_->checkpoint(topic_partition_, recovery_point_, log_start));
   }
   start_is_written_ = true;
   return {};

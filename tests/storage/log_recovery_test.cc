@@ -152,6 +152,63 @@ TEST(LogRecoveryTest, ATailThatWasFlushedOnceIsNotCutBeforeTheLogIsRefused) {
     }
 }
 
+// Also where the recovery point knows nothing, as of a broker that was killed early.
+TEST(LogRecoveryTest, OffsetsBelowTheHighWatermarkAreNeverGivenAgain) {
+  const auto dir = ten_batches();
+  std::string& content = dir->content(kFirst);
+  content.resize(content.size() - 5);
+  const auto before = dir->contents();
+  auto options = recovery_options();
+  options.high_watermark = {10};
+  const auto refused = recover_log(*dir, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kCorrupt);
+  EXPECT_THAT(refused.error().what, testing::HasSubstr("had acknowledged records up to 10 once "
+                                                       "(replication-offset-checkpoint)"));
+  EXPECT_TRUE(dir->contents() == before);
+  options.high_watermark = {9};
+  const auto log = recover_log(*dir, options);
+  ASSERT_TRUE(log) << log.error().what;
+  EXPECT_EQ(log->log_end_offset, Offset{9});
+}
+
+TEST(LogRecoveryTest, SegmentsThatAreMissingAreSaidUnlessTheLogWasCompacted) {
+  const auto four_segments_without = [](int missing) {
+    const auto dir = std::make_shared<CrashingDir>(1);
+    const auto log = open_log(dir, writer_options());
+    for (int i = 0; i < 12; ++i) {
+      std::string batch = make_batch({std::string(300, 'v')}, 1000 + i);
+      EXPECT_TRUE(log->append(batch));
+      if (i % 3 == 2 && i < 11) {
+        EXPECT_TRUE(log->roll());
+      }
+    }
+    EXPECT_TRUE(log->close());
+    for (const char* file : {".log", ".index", ".timeindex"})
+      EXPECT_TRUE(dir->unlink("0000000000000000000" + std::to_string(missing) + file));
+    return dir;
+  };
+  for (const bool clean : {false, true}) {
+    auto options = recovery_options(clean ? 12 : 0);
+    options.clean = clean;
+    const auto middle = recover_log(*four_segments_without(3), options);
+    ASSERT_TRUE(middle) << middle.error().what;
+    EXPECT_THAT(middle->report.gaps,
+                testing::ElementsAre(testing::HasSubstr(
+                    "the offsets 3 to 5, before 00000000000000000006.log, are in no segment")));
+    const auto first = recover_log(*four_segments_without(0), options);
+    ASSERT_TRUE(first) << first.error().what;
+    EXPECT_THAT(first->report.gaps,
+                testing::ElementsAre(testing::HasSubstr("the offsets 0 to 2, which the log began "
+                                                        "with (leader-epoch-checkpoint)")));
+    options.first_dirty_offset = {9};
+    EXPECT_THAT(recover_log(*four_segments_without(3), options)->report.gaps, testing::IsEmpty());
+    options.first_dirty_offset = {};
+    options.config.cleanup_policy.compact = true;
+    EXPECT_THAT(recover_log(*four_segments_without(3), options)->report.gaps, testing::IsEmpty());
+  }
+}
+
 // The sector with the last bytes of an offset was never written, all else of the batch was: its CRC
 // is good, since it does not cover the offset.
 TEST(LogRecoveryTest, ABatchWhoseOffsetAloneWasNeverWrittenIsAHole) {

@@ -488,6 +488,21 @@ TEST(LogDirWriterTest, ALogThatWasOpenedAndNotClosedIsNotCleanTheNextTime) {
   EXPECT_FALSE(log_dir->close().value());
 }
 
+TEST(LogDirWriterTest, TheHighWatermarkCoversNothingThatAPowerCutCouldTake) {
+  const auto files_of_dir = std::make_shared<CrashingDir>(1);
+  const auto log_dir = LogDirWriter::open(files_of_dir, std::nullopt).value();
+  const auto log = LogWriter::open(std::make_shared<CrashingDir>(2), log_dir, {"orders", 0},
+                                   writer_options(), nullptr)
+                       .value();
+  std::string batch = make_batch({"a", "b"}, 1);
+  ASSERT_TRUE(log->append(batch));
+  ASSERT_TRUE(log->checkpoint_offsets());
+  EXPECT_EQ(files_of_dir->content("replication-offset-checkpoint"), "0\n1\norders 0 0\n");
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(log->checkpoint_offsets());
+  EXPECT_EQ(files_of_dir->content("replication-offset-checkpoint"), "0\n1\norders 0 2\n");
+}
+
 TEST(LogDirWriterTest, TheCleanMarkComesBackOnlyWhereItIsTrueForEveryPartition) {
   const TempDir temp;
   temp.make_dir("orders-0");
