@@ -50,7 +50,8 @@ Result<OffsetIndex::Around> OffsetIndex::lookup_around(Offset target, Position l
     if (!bytes) return false;
     const auto entry = RawEntry::at(bytes->data());
     if (entry.relative_offset <= last.relative_offset || entry.position <= last.position ||
-        entry.position >= limit.value) {
+        entry.position >= limit.value ||
+        entry.relative_offset > std::numeric_limits<std::int64_t>::max() - base_offset_.value) {
       return false;
     }
     last = entry;
