@@ -50,48 +50,65 @@ LogPieces::LogPieces(std::shared_ptr<const PartitionLog> log, const Span& span, 
 Result<void> LogPieces::find_ends() {
   if (count_ == 0) return {};
   const std::size_t last = count_ - 1;
-  ASSIGN_OR_RETURN(const auto last_segment, segment(last));
-  ASSIGN_OR_RETURN(end_, log_->valid_end_below((*entries_)[first_ + last], records_end(last)));
-  if (span_.to > Offset{}) {
-    ASSIGN_OR_RETURN(end_, last_segment->end_below(span_.to, end_));
-  }
-  ASSIGN_OR_RETURN(const auto first_segment, segment(0));
-  ASSIGN_OR_RETURN(const Position first_end,
-                   last == 0 ? Result<Position>(end_)
-                             : log_->valid_end_below((*entries_)[first_], records_end(0)));
-  const auto place = first_segment->find_batch(span_.from, first_end);
-  if (place) {
-    begin_ = place->position;
-  } else if (place.error().code == Errc::kNotFound) {
-    begin_ = first_end;
-  } else if (place.error().code == Errc::kIo) {
-    return storage::fail(place.error());
-  }
+  SegmentEntry entry;
+  ASSIGN_OR_RETURN(const auto last_segment, segment(last, entry));
+  ASSIGN_OR_RETURN(end_, end_in(entry, *last_segment));
+  last_file_ = last_segment;
+  ASSIGN_OR_RETURN(const auto first_segment, segment(0, entry));
+  ASSIGN_OR_RETURN(const Position first_end, last == 0
+                                                 ? Result<Position>(end_)
+                                                 : log_->valid_end_below(entry, records_end(0)));
+  ASSIGN_OR_RETURN(begin_, begin_in(*first_segment, first_end));
+  first_file_ = first_segment;
   return {};
 }
 
-Result<std::shared_ptr<const Segment>> LogPieces::segment(std::size_t piece) const {
-  SegmentEntry entry = (*entries_)[first_ + piece];
-  auto found = log_->segment(entry);
-  if (!found && found.error().code == Errc::kNotFound) {
-    // Renamed for deletion, its bytes are there for a while.
-    entry.suffix = storage::SegmentSuffix::kDeleted;
-    auto deleted = log_->segment(entry);
-    if (deleted) return deleted;
-    return storage::fail(gone(piece));
-  }
-  return found;
+Result<Position> LogPieces::begin_in(const Segment& segment, Position end) const {
+  const auto place = segment.find_batch(span_.from, end);
+  if (place) return place->position;
+  if (place.error().code == Errc::kNotFound) return end;
+  if (place.error().code == Errc::kIo) return storage::fail(place.error());
+  return Position{};
 }
 
-storage::Error LogPieces::gone(std::size_t piece) const {
+Result<Position> LogPieces::end_in(const SegmentEntry& entry, const Segment& segment) const {
+  ASSIGN_OR_RETURN(const Position end, log_->valid_end_below(entry, records_end(count_ - 1)));
+  if (span_.to <= Offset{}) return end;
+  return segment.end_below(span_.to, end);
+}
+
+// `entry`: what it is found under now.
+Result<std::shared_ptr<const Segment>> LogPieces::segment(std::size_t piece,
+                                                          SegmentEntry& entry) const {
+  entry = (*entries_)[first_ + piece];
+  constexpr int kMostTries = 3;
+  for (int tries = 1;; ++tries) {
+    auto found = log_->segment(entry);
+    if (found || found.error().code != Errc::kNotFound) return found;
+    // While compaction puts another file in its place, it is under another name, or under none.
+    log_->refresh();
+    const auto now = log_->segments();
+    const auto at =
+        std::ranges::lower_bound(*now, entry.base_offset, {}, &SegmentEntry::base_offset);
+    const bool listed = at != now->end() && at->base_offset == entry.base_offset;
+    if (!listed || tries == kMostTries) break;
+    entry = *at;
+  }
+  // Renamed for deletion, its bytes are there for a while.
+  entry.suffix = storage::SegmentSuffix::kDeleted;
+  auto deleted = log_->segment(entry);
+  if (deleted || deleted.error().code != Errc::kNotFound) return deleted;
+  return storage::fail(gone(piece, "taken away, by retention or compaction"));
+}
+
+storage::Error LogPieces::gone(std::size_t piece, const char* how) const {
   const SegmentEntry& entry = (*entries_)[first_ + piece];
   const Offset from = std::max(entry.base_offset, span_.from);
   const Offset to = std::min(records_end(piece), span_.to);
   return {Errc::kNotFound, 0,
           log_->topic_partition().to_string() + ": segment " +
               storage::segment_base_name(entry.base_offset) + " with the offsets " +
-              std::to_string(from.value) + " to " + std::to_string(to.value - 1) +
-              " was taken away, by retention or compaction"};
+              std::to_string(from.value) + " to " + std::to_string(to.value - 1) + " was " + how};
 }
 
 // Where the next segment begins: what a segment holds beyond that would come twice.
@@ -143,6 +160,7 @@ Result<StreamPiece> LogPieces::look_into(std::size_t piece) const {
 
 Result<void> LogPieces::hold_front() const {
   if (count_ == 0) return {};
+  find_last();
   RETURN_IF_ERROR(open(0));
   hold_ahead(0);
   return {};
@@ -189,20 +207,36 @@ bool LogPieces::hold(std::size_t piece, StreamPiece value) const {
 }
 
 Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
-  const SegmentEntry& entry = (*entries_)[first_ + piece];
-  if (span_.admit) RETURN_IF_ERROR(span_.admit(entry));
+  if (span_.admit) RETURN_IF_ERROR(span_.admit((*entries_)[first_ + piece]));
+  constexpr int kMostTries = 3;
+  for (int tries = 1;; ++tries) {
+    SegmentEntry entry;
+    ASSIGN_OR_RETURN(StreamPiece value, look_at(piece, entry));
+    // What was found of its ends is of another file if that took its place just now.
+    if (tries < kMostTries && !is_current(entry, *value.segment)) continue;
+    return value;
+  }
+}
+
+Result<StreamPiece> LogPieces::look_at(std::size_t piece, SegmentEntry& entry) const {
   StreamPiece value;
-  ASSIGN_OR_RETURN(value.segment, segment(piece));
+  ASSIGN_OR_RETURN(value.segment, segment(piece, entry));
   value.file = &value.segment->log();
   value.segment_base_offset = entry.base_offset;
   value.records_end = records_end(piece);
-  value.begin = piece == 0 ? begin_ : Position{};
-  if (piece + 1 == count_) {
-    value.end = end_;
-  } else {
+  if (piece + 1 < count_) {
     // One that was taken meanwhile, but is open, ends where its file does.
     const auto end = log_->valid_end_below(entry, value.records_end);
     value.end = end ? *end : Position{value.segment->opened_info().size_bytes};
+  } else if (value.segment == last_file_.lock()) {
+    value.end = end_;
+  } else {
+    ASSIGN_OR_RETURN(value.end, end_in(entry, *value.segment));
+  }
+  if (piece == 0 && value.segment == first_file_.lock()) {
+    value.begin = begin_;
+  } else if (piece == 0) {
+    ASSIGN_OR_RETURN(value.begin, begin_in(*value.segment, value.end));
   }
   value.end = std::max(value.begin, value.end);
   const auto too_old = is_too_old(piece);
@@ -214,6 +248,89 @@ Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
   if (lost && *lost && (*lost)->first < span_.to && (*lost)->next > span_.from)
     value.lost_behind = std::move(*lost);
   return value;
+}
+
+// False: another file has its name now.
+bool LogPieces::is_current(const SegmentEntry& entry, const Segment& segment) const {
+  const auto now = log_->segment(entry);
+  if (!now) return true;
+  const storage::FileInfo& a = (*now)->opened_info();
+  const storage::FileInfo& b = segment.opened_info();
+  return a.dev == b.dev && a.ino == b.ino;
+}
+
+// --- Truncation ---------------------------------------------------------------------------------
+
+// Without one, there is nothing to be lost: no batch lies there, or none that can be read.
+void LogPieces::find_last() const {
+  constexpr std::size_t kMostEmpty = 8;
+  for (std::size_t left = count_; left > 0 && count_ - left < kMostEmpty; --left) {
+    const std::size_t piece = left - 1;
+    SegmentEntry entry;
+    const auto held = segment(piece, entry);
+    if (!held) continue;
+    const auto end =
+        left == count_ ? end_in(entry, **held) : log_->valid_end_below(entry, records_end(piece));
+    if (!end) continue;
+    auto last = last_in(entry, *held, *end);
+    if (!last || !*last) continue;
+    last_batch_ = std::move(*last);
+    return;
+  }
+}
+
+// The last batch of a piece.
+Result<std::optional<PlacedBatch>> LogPieces::last_in(const SegmentEntry& entry,
+                                                      const std::shared_ptr<const Segment>& segment,
+                                                      Position end) const {
+  const auto placed = [&](Position position, const storage::BatchHeader& header) {
+    return PlacedBatch{entry.base_offset,  segment,
+                       position,           header.size_bytes,
+                       header.crc,         header.base_offset,
+                       header.last_offset, header.leader_epoch,
+                       header.is_v2()};
+  };
+  const auto tail = log_->tail(entry);
+  if (tail && tail->end == end && tail->last_batch)
+    return std::optional(placed(*tail->last_batch, tail->last_header));
+  ASSIGN_OR_RETURN(const auto place, segment->last_batch_with_records(end, true));
+  if (!place) return std::optional<PlacedBatch>();
+  return std::optional(placed(place->position, place->header));
+}
+
+Result<bool> LogPieces::is_cut() const {
+  if (!last_batch_) return false;
+  if (cut_) return true;
+  log_->refresh();
+  // Deleted as a whole: what is held of it is what it was.
+  if (log_->segments()->empty()) return false;
+  ASSIGN_OR_RETURN(const PlacedState state, state_now(*last_batch_));
+  if (state == PlacedState::kReplaced) cut_ = true;
+  return state == PlacedState::kReplaced;
+}
+
+Result<PlacedState> LogPieces::state_now(const PlacedBatch& batch) const {
+  auto state = state_of(batch, *log_, log_->log_start_offset());
+  if (!state) return storage::fail({Errc::kIo, state.error().sys_errno, state.error().what});
+  return state;
+}
+
+Result<LogPieces::Standing> LogPieces::standing(std::span<const PlacedBatch> given) const {
+  ASSIGN_OR_RETURN(const bool cut, is_cut());
+  for (const PlacedBatch& batch : given) {
+    // Only what was written after the truncation has a later epoch.
+    if (cut && batch.leader_epoch > last_batch_->leader_epoch) return Standing::kCut;
+    if (cut) {
+      ASSIGN_OR_RETURN(const PlacedState state, state_now(batch));
+      if (state == PlacedState::kReplaced) return Standing::kCut;
+    }
+    // Nor was its own file cut before retention or compaction took that.
+    const auto segment = batch.segment.lock();
+    if (segment == nullptr) continue;
+    ASSIGN_OR_RETURN(const bool there, lies_there(batch, *segment));
+    if (!there) return Standing::kCut;
+  }
+  return cut ? Standing::kCutAhead : Standing::kWhole;
 }
 
 Result<bool> LogPieces::exceeds(std::int64_t bytes) const {

@@ -8,8 +8,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "fs/log_place.h"
 #include "fs/stream_pieces.h"
 #include "storage/mutex.h"
 #include "storage/partition_log.h"
@@ -23,6 +26,9 @@ namespace offsetfs::fs {
 // reader who goes on piece by piece is held open, as far as there is room, so that retention beside
 // it does not take it away. One that was taken before that is kNotFound, which says what went; one
 // that is open outlives it. Of those behind the reader only the last few stay open.
+//
+// A truncation within the offsets takes the last batch of them first: that batch is looked for
+// whenever somebody asks how they stand().
 class LogPieces : public StreamPieces {
  public:
   struct Span {
@@ -44,7 +50,9 @@ class LogPieces : public StreamPieces {
       std::shared_ptr<const storage::PartitionLog> log, const Span& span);
 
   std::size_t count() const override { return count_; }
+  std::string name() const override { return log_->topic_partition().to_string(); }
   storage::Result<StreamPiece> open(std::size_t piece) const override;
+  storage::Result<Standing> standing(std::span<const PlacedBatch> given) const override;
   // Before the first read: what that comes to is held from now on.
   storage::Result<void> hold_front() const;
 
@@ -60,16 +68,29 @@ class LogPieces : public StreamPieces {
             std::size_t first, std::size_t count);
 
   storage::Result<void> find_ends();
+  storage::Result<storage::Position> begin_in(const storage::Segment& segment,
+                                              storage::Position end) const;
+  storage::Result<storage::Position> end_in(const storage::SegmentEntry& entry,
+                                            const storage::Segment& segment) const;
+  void find_last() const;
+  storage::Result<std::optional<PlacedBatch>> last_in(
+      const storage::SegmentEntry& entry, const std::shared_ptr<const storage::Segment>& segment,
+      storage::Position end) const;
+  storage::Result<bool> is_cut() const;
+  storage::Result<PlacedState> state_now(const PlacedBatch& batch) const;
   std::optional<StreamPiece> opened(std::size_t piece) const;
   storage::Result<StreamPiece> look_into(std::size_t piece) const;
   storage::Result<StreamPiece> open_afresh(std::size_t piece) const;
+  storage::Result<StreamPiece> look_at(std::size_t piece, storage::SegmentEntry& entry) const;
+  bool is_current(const storage::SegmentEntry& entry, const storage::Segment& segment) const;
   void hold_ahead(std::size_t piece) const;
   void let_go(std::size_t piece) const;
   bool is_held(std::size_t piece) const;
   bool hold(std::size_t piece, StreamPiece value) const;
-  storage::Error gone(std::size_t piece) const;
+  storage::Error gone(std::size_t piece, const char* how) const;
   storage::Offset records_end(std::size_t piece) const;
-  storage::Result<std::shared_ptr<const storage::Segment>> segment(std::size_t piece) const;
+  storage::Result<std::shared_ptr<const storage::Segment>> segment(
+      std::size_t piece, storage::SegmentEntry& entry) const;
   storage::Result<bool> is_too_old(std::size_t piece) const;
 
   const std::shared_ptr<const storage::PartitionLog> log_;
@@ -78,13 +99,18 @@ class LogPieces : public StreamPieces {
   const std::size_t first_;
   const std::size_t count_;
   // Constant after make().
-  storage::Position begin_{};  // in the first
-  storage::Position end_{};    // in the last
+  storage::Position begin_{};                         // in the first
+  storage::Position end_{};                           // in the last
+  std::weak_ptr<const storage::Segment> first_file_;  // of which that is true
+  std::weak_ptr<const storage::Segment> last_file_;
+  // Constant after hold_front().
+  mutable std::optional<PlacedBatch> last_batch_;
 
   struct Opened {
     std::size_t piece = SIZE_MAX;
     StreamPiece value;
   };
+  mutable std::atomic<bool> cut_ = false;
   mutable storage::Mutex mutex_;
   mutable std::array<Opened, 2> opened_ GUARDED_BY(mutex_);              // the latest first
   mutable std::map<std::size_t, StreamPiece> ahead_ GUARDED_BY(mutex_);  // by piece

@@ -23,15 +23,6 @@ bool is_it(const PlacedBatch& batch, const BatchHeader& header) {
          header.leader_epoch == batch.leader_epoch;
 }
 
-Result<bool> lies_there(const PlacedBatch& batch, const Segment& segment) {
-  std::array<char, BatchHeader::kV2HeaderBytes> bytes;
-  ASSIGN_OR_RETURN(const std::size_t read, segment.log().read_at(batch.position, bytes));
-  BatchHeader header;
-  const auto status =
-      storage::parse_batch_header(storage::Bytes(bytes.data(), read), header, nullptr);
-  return status == storage::HeaderStatus::kOk && header.crc == batch.crc && is_it(batch, header);
-}
-
 // In a segment that is another file now: compaction leaves a batch its offsets and its epoch, and a
 // batch that a new leader wrote in its place has another epoch.
 Result<PlacedState> search(const PlacedBatch& batch, const PartitionLog& log,
@@ -64,6 +55,15 @@ Result<std::shared_ptr<const Segment>> segment_of(Offset base_offset, const Part
 }
 
 }  // namespace
+
+Result<bool> lies_there(const PlacedBatch& batch, const Segment& segment) {
+  std::array<char, BatchHeader::kV2HeaderBytes> bytes;
+  ASSIGN_OR_RETURN(const std::size_t read, segment.log().read_at(batch.position, bytes));
+  BatchHeader header;
+  const auto status =
+      storage::parse_batch_header(storage::Bytes(bytes.data(), read), header, nullptr);
+  return status == storage::HeaderStatus::kOk && header.crc == batch.crc && is_it(batch, header);
+}
 
 Result<PlacedState> state_of(const PlacedBatch& batch, const PartitionLog& log,
                              Offset log_start_offset) {

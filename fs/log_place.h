@@ -34,6 +34,9 @@ enum class PlacedState {
 storage::Result<PlacedState> state_of(const PlacedBatch& batch, const storage::PartitionLog& log,
                                       storage::Offset log_start_offset);
 
+// Whether it lies in this file where it lay.
+storage::Result<bool> lies_there(const PlacedBatch& batch, const storage::Segment& segment);
+
 // How far a reader has come in a log that lives under it: the offset counts, whatever happens to
 // segments and batches; the rest spares it a search, or guards it against records that took the
 // place of others.

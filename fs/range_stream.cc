@@ -1,17 +1,28 @@
 #include "fs/range_stream.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "fs/measurement.h"
-#include "fs/slice_reader.h"
 #include "storage/io_priority.h"
 
 namespace offsetfs::fs {
 
 using storage::Bytes;
+using storage::Errc;
+using storage::MutexLock;
 using storage::Position;
 using storage::Result;
+
+namespace {
+
+bool lies_behind(const PlacedBatch& a, const PlacedBatch& b) {
+  return std::tie(a.segment_base_offset, a.position) > std::tie(b.segment_base_offset, b.position);
+}
+
+}  // namespace
 
 RangeStream::RangeStream(std::shared_ptr<const StreamPieces> pieces,
                          std::shared_ptr<const BatchLines> lines, StreamResources& resources)
@@ -63,26 +74,69 @@ Result<Bytes> RangeStream::read(std::uint64_t position, std::size_t size,
   const SliceReader reader{*pieces_,   *lines_, *points_,
                            resources_, stream_, !size_bytes_.has_value()};
   const auto read = reader.read(from, to, buffer);
+  const bool whole = read && buffer.size() == static_cast<std::size_t>(to - from);
+  RETURN_IF_ERROR(check_standing(read, buffer.size(), whole));
   if (!read) return overtaken(read.error());
   const SliceEnd& end = *read;
-  const bool whole = buffer.size() == static_cast<std::size_t>(to - from);
   if (end.damage && !whole) {
     report_damage(*pieces_, *end.damage, resources_.problems);
     // Of a measured stream, half a read would pass for its end.
     if (buffer.empty() || size_bytes_) return storage::fail(damage_error(*pieces_, *end.damage));
-  } else if (size_bytes_ && !whole) {
-    return storage::fail(storage::Errc::kOutOfRange, "the log became shorter while it was read");
+  } else if (size_bytes_ && !whole && !end.cut_short) {
+    return overtaken(
+        {Errc::kOutOfRange, 0,
+         "what " + std::to_string(*size_bytes_) + " bytes were measured of has become less since"});
   }
   return Bytes(buffer);
 }
 
-// A segment that the stream has not come to yet is gone: that is no name that does not exist, and
+// Whether what was read may be given: it and what was given before are still in the log. Asked
+// after the read, so that nothing of it can have come in between.
+Result<void> RangeStream::check_standing(const Result<SliceEnd>& read, std::size_t bytes,
+                                         bool whole) const {
+  std::vector<PlacedBatch> given;
+  {
+    const MutexLock lock(mutex_);
+    if (furthest_) given.push_back(*furthest_);
+  }
+  if (read && read->reached) given.push_back(*read->reached);
+  ASSIGN_OR_RETURN(const StreamPieces::Standing standing, pieces_->standing(given));
+  if (standing == StreamPieces::Standing::kCut) return truncated();
+  if (standing == StreamPieces::Standing::kCutAhead && !whole) {
+    // Of one without a size less may be given at once. Damage is what the truncation left.
+    const bool goes_on = read && !read->damage && bytes > 0 && (read->cut_short || !size_bytes_);
+    if (!goes_on) return truncated();
+  }
+  if (!read || !read->reached) return {};
+  const MutexLock lock(mutex_);
+  if (!furthest_ || lies_behind(*read->reached, *furthest_)) furthest_ = read->reached;
+  return {};
+}
+
+tl::unexpected<storage::Error> RangeStream::truncated() const {
+  const storage::Error error{Errc::kOutOfRange, 0,
+                             pieces_->name() +
+                                 ": records that an open stream was to show were truncated away: "
+                                 "it ends there"};
+  say_once(error);
+  return storage::fail(error);
+}
+
+// What the stream has not come to yet is gone, or another: that is no name that does not exist, and
 // there is no other stream to be opened in its place either.
 tl::unexpected<storage::Error> RangeStream::overtaken(storage::Error error) const {
-  if (error.code != storage::Errc::kNotFound) return storage::fail(std::move(error));
-  error = {storage::Errc::kIo, 0, error.what + " before it was read: an open stream ends there"};
-  if (resources_.log && !overtaken_.exchange(true)) resources_.log(LogLevel::kWarning, error.what);
+  if (error.code == Errc::kNotFound) {
+    error.what += " before it was read";
+  } else if (error.code != Errc::kOutOfRange) {
+    return storage::fail(std::move(error));
+  }
+  error = {Errc::kIo, 0, error.what + ": an open stream ends there"};
+  say_once(error);
   return storage::fail(std::move(error));
+}
+
+void RangeStream::say_once(const storage::Error& error) const {
+  if (resources_.log && !said_.exchange(true)) resources_.log(LogLevel::kWarning, error.what);
 }
 
 }  // namespace offsetfs::fs

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "fs/batch_lines.h"
+#include "fs/log_place.h"
 #include "fs/resume_points.h"
+#include "fs/slice_reader.h"
 #include "fs/stream_damage.h"
 #include "fs/stream_file.h"
 #include "fs/stream_pieces.h"
@@ -23,6 +25,10 @@ namespace offsetfs::fs {
 // remembers where its reads ended, so that reading on costs nothing, and reading again, or ahead,
 // costs the way from the nearest place that is remembered. Always read past the kernel's cache
 // (direct_io): two opens of one range may hold different records, with the log's start and end.
+//
+// What it gives is of one history: once records were truncated away that it was to show, it gives
+// what lies before them, and then kOutOfRange, with a line in the log. Compaction and retention end
+// it only where they took, or made another, what it had not come to and did not hold open: kIo.
 class RangeStream : public StreamFile {
  public:
   RangeStream(std::shared_ptr<const StreamPieces> pieces, std::shared_ptr<const BatchLines> lines,
@@ -37,7 +43,11 @@ class RangeStream : public StreamFile {
                                        std::string& buffer) const override;
 
  private:
+  storage::Result<void> check_standing(const storage::Result<SliceEnd>& read, std::size_t bytes,
+                                       bool whole) const;
+  tl::unexpected<storage::Error> truncated() const;
   tl::unexpected<storage::Error> overtaken(storage::Error error) const;
+  void say_once(const storage::Error& error) const;
 
   const std::shared_ptr<const StreamPieces> pieces_;
   const std::shared_ptr<const BatchLines> lines_;
@@ -47,7 +57,10 @@ class RangeStream : public StreamFile {
   // Constant after measure().
   std::optional<std::int64_t> size_bytes_;
   std::optional<StreamDamage> damage_;
-  mutable std::atomic<bool> overtaken_ = false;  // and said so
+  mutable std::atomic<bool> said_ = false;  // that it ends before its time
+  mutable storage::Mutex mutex_;
+  // Of the batches that something was given of, the last in the log.
+  mutable std::optional<PlacedBatch> furthest_ GUARDED_BY(mutex_);
 };
 
 }  // namespace offsetfs::fs

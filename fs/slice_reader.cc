@@ -49,10 +49,15 @@ class Walk : private BigLines {
     for (piece_number_ = point_.piece; piece_number_ < reader_.pieces.count(); ++piece_number_) {
       auto piece = reader_.pieces.open(piece_number_);
       // What comes before it is given first, and who wants more meets it again.
-      if (!piece && reader_.learn && slice_.has_something()) return finish_early(Position{});
+      if (!piece && slice_.has_something()) {
+        end_.cut_short = std::move(piece.error());
+        return finish_early(Position{});
+      }
       if (!piece) return storage::fail(std::move(piece.error()));
       piece_ = *std::move(piece);
+      taken_.reset();
       RETURN_IF_ERROR(walk_piece(stop));
+      note_reached();
       if (stopped_early_) return finish_early(position_);
       if (end_.damage || slice_.full()) return finish();
     }
@@ -104,6 +109,7 @@ class Walk : private BigLines {
     if (!in_line)
       return damaged({Errc::kCorrupt, 0, "a batch that lies out of line with its neighbours"});
     batch_ = BatchView{&header, {}, position_, piece_.segment_base_offset, piece_.records_end};
+    taken_ = Taken{header, position_};
     if (!reader_.lines.may_show(header)) {
       pass(header);
       return {};
@@ -234,6 +240,14 @@ class Walk : private BigLines {
     return {};
   }
 
+  void note_reached() {
+    if (!taken_) return;
+    const BatchHeader& header = taken_->header;
+    end_.reached = PlacedBatch{piece_.segment_base_offset, piece_.segment,      taken_->position,
+                               header.size_bytes,          header.crc,          header.base_offset,
+                               header.last_offset,         header.leader_epoch, header.is_v2()};
+  }
+
   Result<void> became_shorter() const {
     return storage::fail(Errc::kOutOfRange, piece_.file->name() + ": position " +
                                                 std::to_string(position_.value) +
@@ -291,6 +305,11 @@ class Walk : private BigLines {
   Position position_{};
   std::optional<storage::Offset> expected_;  // of the batch at position_
   BatchView batch_;
+  struct Taken {
+    BatchHeader header;
+    Position position{};
+  };
+  std::optional<Taken> taken_;  // of the piece, the last
   std::int64_t passed_bytes_ = 0;
   bool stopped_early_ = false;
   SliceEnd end_;

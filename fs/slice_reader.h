@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fs/batch_lines.h"
+#include "fs/log_place.h"
 #include "fs/resume_points.h"
 #include "fs/stream_damage.h"
 #include "fs/stream_pieces.h"
@@ -18,6 +19,9 @@ namespace offsetfs::fs {
 struct SliceEnd {
   bool at_end = false;                 // the stream has no more
   std::optional<StreamDamage> damage;  // nothing behind this can be had
+  // Why a piece could not be opened, of which more was wanted than what was appended.
+  std::optional<storage::Error> cut_short;
+  std::optional<PlacedBatch> reached;  // the last batch of which something was taken
 };
 
 // The bytes of a stream from its log: what every read of every stream comes down to.

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 
+#include "fs/log_place.h"
 #include "storage/file.h"
 #include "storage/result.h"
 #include "storage/segment.h"
@@ -33,7 +36,22 @@ class StreamPieces {
  public:
   virtual ~StreamPieces() = default;
   virtual std::size_t count() const = 0;
+  // Whose they are, for messages.
+  virtual std::string name() const { return {}; }
   virtual storage::Result<StreamPiece> open(std::size_t piece) const = 0;
+
+  // What became of the pieces' records since they were found. Batches that retention took, or
+  // compaction, are no loss.
+  enum class Standing {
+    kWhole,
+    kCutAhead,  // records were truncated away, but none at or before the batches asked about
+    kCut,       // one of those was truncated away, or came in the place of what was
+  };
+  // As the log is now: a reader asks before it gives what it has read of `given`.
+  virtual storage::Result<Standing> standing(std::span<const PlacedBatch> given) const {
+    static_cast<void>(given);
+    return Standing::kWhole;
+  }
 };
 
 // One piece, open.

@@ -2,9 +2,11 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 
 #include "fs/offset_cursor.h"
 #include "fs/segment_damage.h"
+#include "storage/batch_builder.h"
 #include "storage/segment_files.h"
 #include "tests/fs/one_partition.h"
 #include "tests/support/log_builder.h"
@@ -253,10 +256,12 @@ class OvertakenStreamTest : public ThreeSegmentsTest {
   OvertakenStreamTest() {
     options_.measured_range_bytes = 100;
     options_.log = [this](LogLevel, const std::string& line) { log_.push_back(line); };
+    builder_.roll().batch({"i"}).build();
+    one_->view->log->refresh();
   }
 
-  void remove_all_but_the_first() {
-    for (const std::size_t i : {1U, 2U}) remove_segment(dir_, bases_[i]);
+  void remove_all_but_the_last() {
+    for (const std::int64_t base : bases_) remove_segment(dir_, base);
     one_->source->refresh();
     one_->view->log->refresh();
   }
@@ -270,7 +275,7 @@ TEST_F(OvertakenStreamTest, RetentionTakesNothingOfWhatLiesNextAheadOfAReader) {
   const auto file = open_range(offsets(0, 1000));
   ASSERT_EQ(file->size_bytes(), std::nullopt);
   const std::string whole = read_all(*open_range(offsets(0, 1000)));
-  remove_all_but_the_first();
+  remove_all_but_the_last();
   EXPECT_EQ(read_all(*file), whole);
   EXPECT_THAT(log_, testing::IsEmpty());
 }
@@ -278,7 +283,7 @@ TEST_F(OvertakenStreamTest, RetentionTakesNothingOfWhatLiesNextAheadOfAReader) {
 TEST_F(OvertakenStreamTest, StreamEndsHonestlyWhereRetentionWasFaster) {
   options_.segments_ahead = 0;
   const auto file = open_range(offsets(0, 1000));
-  remove_all_but_the_first();
+  remove_all_but_the_last();
   std::optional<Errc> error;
   EXPECT_EQ(read_all(*file, 50, &error), "a\nb\nc\n");
   EXPECT_EQ(error, Errc::kIo);
@@ -292,17 +297,160 @@ TEST_F(OvertakenStreamTest, StreamEndsHonestlyWhereRetentionWasFaster) {
 }
 
 TEST_F(OvertakenStreamTest, StreamsHoldNoMoreAheadThanThereIsRoomForTogether) {
-  options_.segments_ahead = 3;
+  options_.segments_ahead = 4;
   const auto first = open_range(offsets(0, 1000));
   const auto second = open_range(offsets(0, 1000));
   const std::string whole = read_all(*open_range(offsets(0, 1000)));
-  remove_all_but_the_first();
+  remove_all_but_the_last();
   EXPECT_EQ(read_all(*first), whole);
   std::optional<Errc> error;
   const std::string given = read_all(*second, 50, &error);
   EXPECT_EQ(error, Errc::kIo);
   EXPECT_TRUE(whole.starts_with(given)) << given;
   EXPECT_THAT(log_, testing::ElementsAre(HasSubstr(storage::segment_base_name(Offset{bases_[2]}))));
+}
+
+// Five segments of twenty records, a batch each, that change under an open stream.
+class ChangingLogTest : public StreamsTest {
+ protected:
+  static constexpr std::int64_t kRecords = 100;
+  static constexpr std::int64_t kPerSegment = 20;
+
+  ChangingLogTest() {
+    options_.log = [this](LogLevel, const std::string& line) { log_.push_back(line); };
+    std::filesystem::create_directory(dir_);
+    write("old", 0, 0, kRecords);
+    open_log(dir_);
+  }
+
+  // The records [from, to), each in its segment.
+  void write(const std::string& word, std::int32_t epoch, std::int64_t from, std::int64_t to) {
+    for (std::int64_t n = from; n < to; ++n) {
+      const std::int64_t base = n / kPerSegment * kPerSegment;
+      std::ofstream file(path(base), std::ios::binary | std::ios::app);
+      file << batch(word, epoch, n);
+    }
+  }
+  static std::string batch(const std::string& word, std::int32_t epoch, std::int64_t n) {
+    storage::BatchBuilder::Options options;
+    options.base_offset = Offset{n};
+    options.leader_epoch = storage::LeaderEpoch{epoch};
+    storage::BatchBuilder builder(options);
+    builder.add(TimestampMs{LogBuilder::kFirstTime + n}, std::nullopt, word + std::to_string(n));
+    return builder.build();
+  }
+  static std::string lines(const std::string& word, std::int64_t from, std::int64_t to) {
+    std::string text;
+    for (std::int64_t n = from; n < to; ++n) text += word + std::to_string(n) + "\n";
+    return text;
+  }
+  std::string path(std::int64_t base) const {
+    return dir_ + "/" + storage::segment_base_name(Offset{base}) + ".log";
+  }
+
+  // As a broker does: the segments above go first.
+  void truncate_to(std::int64_t offset) {
+    for (std::int64_t base = kRecords - kPerSegment; base >= offset; base -= kPerSegment)
+      std::filesystem::remove(path(base));
+    if (offset == 0) return;
+    const std::int64_t base = offset / kPerSegment * kPerSegment;
+    std::string kept;
+    for (std::int64_t n = base; n < offset; ++n) kept += batch("old", 0, n);
+    std::filesystem::resize_file(path(base), kept.size());
+  }
+  std::vector<std::string> log_;
+};
+
+class TruncatedUnderAStreamTest : public ChangingLogTest,
+                                  public testing::WithParamInterface<std::tuple<bool, int>> {
+ protected:
+  // Exactly `records` of the stream, and the error that it ends with.
+  void expect_stale(const StreamFile& file, const std::string& given) {
+    std::optional<Errc> error;
+    std::string rest;
+    std::string buffer;
+    for (;;) {
+      const auto bytes = file.read(given.size() + rest.size(), 4, buffer);
+      if (!bytes) {
+        error = bytes.error().code;
+        break;
+      }
+      if (bytes->empty()) break;
+      rest += *bytes;
+    }
+    EXPECT_EQ(error, Errc::kOutOfRange);
+    EXPECT_TRUE(lines("old", 0, kCut).starts_with(given + rest)) << rest;
+    EXPECT_THAT(log_, testing::ElementsAre(
+                          testing::AllOf(HasSubstr("orders-3"), HasSubstr("truncated away"))));
+  }
+  static constexpr std::int64_t kCut = 35;
+};
+// Measured or not; and how many segments are held ahead.
+INSTANTIATE_TEST_SUITE_P(MeasuredAndHeld, TruncatedUnderAStreamTest,
+                         testing::Combine(testing::Bool(), testing::Values(0, 1, 64)));
+
+TEST_P(TruncatedUnderAStreamTest, NoRecordsOfTwoHistoriesAreGiven) {
+  options_.measured_range_bytes = std::get<0>(GetParam()) ? 1 << 20 : 100;
+  options_.segments_ahead = std::get<1>(GetParam());
+  for (const std::string word : {"new", "longer-", "N", ""}) {
+    for (const bool rewritten : {true, false}) {
+      for (const std::int64_t read_before : {0, 10, 30}) {
+        SCOPED_TRACE(testing::Message() << word << " " << rewritten << " " << read_before);
+        truncate_to(0);
+        write("old", 0, 0, kRecords);
+        streams_.reset();
+        open_log(dir_);
+        log_.clear();
+        const auto file = open_range(offsets(0, 1000));
+        const std::string given = lines("old", 0, read_before);
+        ASSERT_EQ(read(*file, 0, given.size()), given);
+        truncate_to(kCut);
+        if (rewritten) write(word, 1, kCut, kRecords);
+        expect_stale(*file, given);
+      }
+    }
+  }
+}
+
+TEST_P(TruncatedUnderAStreamTest, WhatWasGivenIsNotGoneOnFromInAnotherHistory) {
+  options_.measured_range_bytes = std::get<0>(GetParam()) ? 1 << 20 : 100;
+  options_.segments_ahead = std::get<1>(GetParam());
+  for (const std::int64_t read_before : {36, 50, 99}) {
+    SCOPED_TRACE(read_before);
+    truncate_to(0);
+    write("old", 0, 0, kRecords);
+    streams_.reset();
+    open_log(dir_);
+    log_.clear();
+    const auto file = open_range(offsets(0, 1000));
+    const std::string given = lines("old", 0, read_before);
+    ASSERT_EQ(read(*file, 0, given.size()), given);
+    truncate_to(kCut);
+    write("new", 1, kCut, kRecords);
+    std::string buffer;
+    const auto bytes = file->read(given.size(), 4, buffer);
+    ASSERT_FALSE(bytes) << *bytes;
+    EXPECT_EQ(bytes.error().code, Errc::kOutOfRange);
+  }
+}
+
+TEST_F(ChangingLogTest, TruncationBehindARangeIsNothingToIt) {
+  const auto file = open_range(offsets(0, 30));
+  truncate_to(35);
+  write("new", 1, 35, kRecords);
+  EXPECT_EQ(read_all(*file), lines("old", 0, 30));
+  EXPECT_THAT(log_, testing::IsEmpty());
+}
+
+TEST_F(ChangingLogTest, WhatFollowsATruncationThatCameBeforeTheOpenIsRead) {
+  truncate_to(35);
+  write("new", 1, 35, kRecords);
+  for (const std::int64_t limit : {1 << 20, 100}) {
+    streams_.reset();
+    options_.measured_range_bytes = limit;
+    EXPECT_EQ(read_all(*open_range(offsets(0, 1000))),
+              lines("old", 0, 35) + lines("new", 35, kRecords));
+  }
 }
 
 TEST_F(StreamsTest, TimeRangeTakesRecordsByTheirTimeAndInOffsetOrder) {
