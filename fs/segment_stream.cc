@@ -153,7 +153,8 @@ Result<void> SegmentStream::take(const std::shared_ptr<Measurement>& job,
   return {};
 }
 
-// True if the log lost what was measured: it will be measured again.
+// True if the log lost what was measured: it will be measured again. A file is looked at whether it
+// grows or not: in a sealed one that is cut others may stand in the place of the last batches.
 bool SegmentStream::check_for_truncation(const StreamPiece& piece) {
   Known known;
   {
@@ -162,7 +163,6 @@ bool SegmentStream::check_for_truncation(const StreamPiece& piece) {
     known = known_;
   }
   const bool shorter = piece.end < known.reached;
-  if (!shorter && !piece.living) return false;
   if (known.last_batches.empty()) {
     if (!shorter) return false;
   } else {
@@ -256,10 +256,12 @@ Result<void> SegmentStream::read(const PieceNow& piece_now, std::uint32_t genera
     if (known_.measured) piece.end = std::max(piece.end, known_.reached);
   }
   const SinglePiece pieces(piece);
-  const std::int64_t stale = stale_from(generation);
-  if (position >= stale)
+  std::int64_t stale = stale_from(generation);
+  const auto truncated = [&] {
     return storage::fail(storage::Errc::kOutOfRange,
                          piece.file->name() + ": truncated under an open stream");
+  };
+  if (position >= stale) return truncated();
   {
     MutexLock lock(mutex_);
     end = std::min({end, known_.size_bytes, stale});
@@ -270,7 +272,20 @@ Result<void> SegmentStream::read(const PieceNow& piece_now, std::uint32_t genera
   }
   const SliceReader reader{pieces, *lines_, *points_, resources_, stream_};
   const std::size_t before = out.size();
-  ASSIGN_OR_RETURN(const SliceEnd slice, reader.read(position, end, out));
+  const auto read = reader.read(position, end, out);
+  // Asked after the read, so that nothing of it can have come in the place of what was measured.
+  if (check_for_truncation(piece)) {
+    stale = stale_from(generation);
+    end = std::min(end, stale);
+    if (position >= end) {
+      out.resize(before);
+      return truncated();
+    }
+    if (out.size() - before > static_cast<std::size_t>(end - position))
+      out.resize(before + static_cast<std::size_t>(end - position));
+  }
+  if (!read) return storage::fail(read.error());
+  const SliceEnd& slice = *read;
   if (out.size() - before == static_cast<std::size_t>(end - position)) return {};
   // The log is not what it was when it was measured. Half a read would pass for the stream's end.
   out.resize(before);

@@ -453,6 +453,25 @@ TEST_F(ChangingLogTest, WhatFollowsATruncationThatCameBeforeTheOpenIsRead) {
   }
 }
 
+TEST_F(ChangingLogTest, SealedSegmentThatWasCutAndWrittenOnIsStaleFromThere) {
+  for (const std::string word : {"new", "longer-", "N"}) {
+    SCOPED_TRACE(word);
+    truncate_to(0);
+    write("old", 0, 0, kRecords);
+    streams_.reset();
+    open_log(dir_);
+    const auto file = open_segment(1);
+    const std::string given = lines("old", 20, 23);
+    ASSERT_EQ(read(*file, 0, given.size()), given);
+    truncate_to(35);
+    write(word, 1, 35, kRecords);
+    std::optional<Errc> error;
+    const std::string all = read_all(*file, 4, &error);
+    EXPECT_EQ(error, Errc::kOutOfRange);
+    EXPECT_TRUE(lines("old", 20, 35).starts_with(all)) << all;
+  }
+}
+
 TEST_F(StreamsTest, TimeRangeTakesRecordsByTheirTimeAndInOffsetOrder) {
   constexpr std::int64_t kT = LogBuilder::kFirstTime;
   LogBuilder(dir_)
