@@ -158,9 +158,15 @@ Result<StreamPiece> LogPieces::look_into(std::size_t piece) const {
   return open_afresh(piece);
 }
 
-Result<void> LogPieces::hold_front() const {
+Result<StreamPiece> LogPieces::glance(std::size_t piece) const {
+  if (auto value = opened(piece)) return *std::move(value);
+  return look_into(piece);
+}
+
+Result<void> LogPieces::hold_front(bool stays) const {
   if (count_ == 0) return {};
   find_last();
+  stays_ = stays && count_ > 1 && count_ <= kMostCounted;
   RETURN_IF_ERROR(open(0));
   hold_ahead(0);
   return {};
@@ -214,6 +220,7 @@ Result<StreamPiece> LogPieces::open_afresh(std::size_t piece) const {
     ASSIGN_OR_RETURN(StreamPiece value, look_at(piece, entry));
     // What was found of its ends is of another file if that took its place just now.
     if (tries < kMostTries && !is_current(entry, *value.segment)) continue;
+    RETURN_IF_ERROR(check_same(piece, entry, value));
     return value;
   }
 }
@@ -257,6 +264,17 @@ bool LogPieces::is_current(const SegmentEntry& entry, const Segment& segment) co
   const storage::FileInfo& a = (*now)->opened_info();
   const storage::FileInfo& b = segment.opened_info();
   return a.dev == b.dev && a.ino == b.ino;
+}
+
+// Of a stream with a size: what a piece held when it was first looked into, it still does.
+Result<void> LogPieces::check_same(std::size_t piece, const SegmentEntry& entry,
+                                   const StreamPiece& value) const {
+  if (!stays_ || value.begin == value.end) return {};
+  ASSIGN_OR_RETURN(const auto last, last_in(entry, value.segment, value.end));
+  const Seen seen = last ? Seen{last->position, last->crc} : Seen{};
+  const MutexLock lock(mutex_);
+  if (seen_.emplace(piece, seen).first->second == seen) return {};
+  return storage::fail(gone(piece, "compacted, or written anew,"));
 }
 
 // --- Truncation ---------------------------------------------------------------------------------

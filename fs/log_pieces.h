@@ -52,9 +52,12 @@ class LogPieces : public StreamPieces {
   std::size_t count() const override { return count_; }
   std::string name() const override { return log_->topic_partition().to_string(); }
   storage::Result<StreamPiece> open(std::size_t piece) const override;
+  storage::Result<StreamPiece> glance(std::size_t piece) const override;
   storage::Result<Standing> standing(std::span<const PlacedBatch> given) const override;
-  // Before the first read: what that comes to is held from now on.
-  storage::Result<void> hold_front() const;
+  // Before the first read: what that comes to is held from now on. `stays`: a size is promised, so
+  // a piece that was looked into once, let go of and compacted since is kNotFound. Of at most
+  // kMostCounted pieces.
+  storage::Result<void> hold_front(bool stays) const;
 
   // True if the pieces have more than `bytes` of log, and if they are so many that to open them all
   // would keep a reader waiting, however small they are. Opens no more segments than it must.
@@ -83,6 +86,8 @@ class LogPieces : public StreamPieces {
   storage::Result<StreamPiece> open_afresh(std::size_t piece) const;
   storage::Result<StreamPiece> look_at(std::size_t piece, storage::SegmentEntry& entry) const;
   bool is_current(const storage::SegmentEntry& entry, const storage::Segment& segment) const;
+  storage::Result<void> check_same(std::size_t piece, const storage::SegmentEntry& entry,
+                                   const StreamPiece& value) const;
   void hold_ahead(std::size_t piece) const;
   void let_go(std::size_t piece) const;
   bool is_held(std::size_t piece) const;
@@ -105,15 +110,23 @@ class LogPieces : public StreamPieces {
   std::weak_ptr<const storage::Segment> last_file_;
   // Constant after hold_front().
   mutable std::optional<PlacedBatch> last_batch_;
+  mutable bool stays_ = false;
 
   struct Opened {
     std::size_t piece = SIZE_MAX;
     StreamPiece value;
   };
+  // By its last batch a piece is known again.
+  struct Seen {
+    storage::Position position{};
+    std::uint32_t crc = 0;
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
   mutable std::atomic<bool> cut_ = false;
   mutable storage::Mutex mutex_;
   mutable std::array<Opened, 2> opened_ GUARDED_BY(mutex_);              // the latest first
   mutable std::map<std::size_t, StreamPiece> ahead_ GUARDED_BY(mutex_);  // by piece
+  mutable std::map<std::size_t, Seen> seen_ GUARDED_BY(mutex_);          // if stays_
 };
 
 }  // namespace offsetfs::fs

@@ -18,6 +18,17 @@ using storage::Result;
 
 namespace {
 
+// For the pass that measures: it lets go of nothing that is held for the reader who comes after it.
+class PassedPieces : public StreamPieces {
+ public:
+  explicit PassedPieces(std::shared_ptr<const StreamPieces> pieces) : pieces_(std::move(pieces)) {}
+  std::size_t count() const override { return pieces_->count(); }
+  Result<StreamPiece> open(std::size_t piece) const override { return pieces_->glance(piece); }
+
+ private:
+  const std::shared_ptr<const StreamPieces> pieces_;
+};
+
 bool lies_behind(const PlacedBatch& a, const PlacedBatch& b) {
   return std::tie(a.segment_base_offset, a.position) > std::tie(b.segment_base_offset, b.position);
 }
@@ -38,9 +49,10 @@ Result<void> RangeStream::measure(std::stop_token stop) {
     size_bytes_ = head_bytes;
     return {};
   }
-  ASSIGN_OR_RETURN(const StreamPiece first, pieces_->open(0));
-  ASSIGN_OR_RETURN(const auto job, Measurement::prepare(pieces_, lines_, points_, resources_.limits,
-                                                        first.begin, head_bytes));
+  ASSIGN_OR_RETURN(const StreamPiece first, pieces_->glance(0));
+  ASSIGN_OR_RETURN(const auto job,
+                   Measurement::prepare(std::make_shared<PassedPieces>(pieces_), lines_, points_,
+                                        resources_.limits, first.begin, head_bytes));
   resources_.scans_begun.fetch_add(1, std::memory_order_relaxed);
   constexpr std::int64_t kLittleBytes = 4 << 20;
   const bool little = pieces_->count() == 1 && first.end - first.begin <= kLittleBytes;

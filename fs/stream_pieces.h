@@ -39,6 +39,8 @@ class StreamPieces {
   // Whose they are, for messages.
   virtual std::string name() const { return {}; }
   virtual storage::Result<StreamPiece> open(std::size_t piece) const = 0;
+  // The same, for who only passes through: nothing that is held for readers is let go of.
+  virtual storage::Result<StreamPiece> glance(std::size_t piece) const { return open(piece); }
 
   // What became of the pieces' records since they were found. Batches that retention took, or
   // compaction, are no loss.

@@ -277,8 +277,9 @@ Result<std::unique_ptr<StreamFile>> Streams::open_range(const Node& node, const 
   ASSIGN_OR_RETURN(const auto pieces, parts_->pieces_of(log, range, filter));
   auto stream = std::make_unique<RangeStream>(pieces, parts_->lines_of(node, context, filter),
                                               parts_->resources);
-  if (parts_->is_measured(*pieces)) RETURN_IF_ERROR(stream->measure(std::move(stop)));
-  RETURN_IF_ERROR(pieces->hold_front());
+  const bool measured = parts_->is_measured(*pieces);
+  RETURN_IF_ERROR(pieces->hold_front(measured));
+  if (measured) RETURN_IF_ERROR(stream->measure(std::move(stop)));
   parts_->range_sizes.set(node, stream->size_bytes().value_or(0));
   return stream;
 }

@@ -358,6 +358,14 @@ class ChangingLogTest : public StreamsTest {
     for (std::int64_t n = base; n < offset; ++n) kept += batch("old", 0, n);
     std::filesystem::resize_file(path(base), kept.size());
   }
+  // Leaves of a segment the records that are a multiple of `every`, in another file.
+  void compact(std::int64_t base, std::int64_t every) {
+    std::string kept;
+    for (std::int64_t n = base; n < base + kPerSegment; n += every) kept += batch("old", 0, n);
+    tests::write_file(path(base) + ".swap", kept);
+    std::filesystem::rename(path(base) + ".swap", path(base));
+  }
+
   std::vector<std::string> log_;
 };
 
@@ -451,6 +459,60 @@ TEST_F(ChangingLogTest, WhatFollowsATruncationThatCameBeforeTheOpenIsRead) {
     EXPECT_EQ(read_all(*open_range(offsets(0, 1000))),
               lines("old", 0, 35) + lines("new", 35, kRecords));
   }
+}
+
+TEST_F(ChangingLogTest, RetentionAndCompactionOfWhatIsHeldEndNoStream) {
+  for (const std::int64_t limit : {1 << 20, 100}) {
+    truncate_to(0);
+    write("old", 0, 0, kRecords);
+    streams_.reset();
+    open_log(dir_);
+    options_.measured_range_bytes = limit;
+    const auto file = open_range(offsets(0, 1000));
+    EXPECT_EQ(read(*file, 0, 4), "old0");
+    compact(40, 3);
+    compact(60, 7);
+    for (const std::int64_t base : {0, 20}) std::filesystem::remove(path(base));
+    EXPECT_EQ(read_all(*file), lines("old", 0, kRecords));
+  }
+  EXPECT_THAT(log_, testing::IsEmpty());
+}
+
+TEST_F(ChangingLogTest, CompactionOfWhatIsNotHeldEndsAPromisedSizeWithWholeLines) {
+  options_.segments_ahead = 0;
+  for (const std::int64_t every : {3, 20}) {
+    truncate_to(0);
+    write("old", 0, 0, kRecords);
+    streams_.reset();
+    open_log(dir_);
+    log_.clear();
+    const auto file = open_range(offsets(0, 1000));
+    EXPECT_EQ(read(*file, 0, 4), "old0");
+    compact(60, every);
+    std::optional<Errc> error;
+    EXPECT_EQ(read_all(*file, 50, &error), lines("old", 0, 60));
+    EXPECT_EQ(error, Errc::kIo);
+    EXPECT_THAT(log_, testing::ElementsAre(
+                          testing::AllOf(HasSubstr("orders-3"), HasSubstr("offsets 60 to 79"),
+                                         HasSubstr("compacted"), HasSubstr("ends there"))));
+  }
+}
+
+TEST_F(ChangingLogTest, CompactionThatChangesNothingEndsNoStream) {
+  options_.segments_ahead = 0;
+  const auto file = open_range(offsets(0, 1000));
+  for (const std::int64_t base : {0, 20, 40, 60}) compact(base, 1);
+  EXPECT_EQ(read_all(*file), lines("old", 0, kRecords));
+}
+
+TEST_F(ChangingLogTest, CompactionAheadOfAStreamWithoutASizeIsShownAsItIs) {
+  options_.segments_ahead = 0;
+  options_.measured_range_bytes = 100;
+  const auto file = open_range(offsets(0, 1000));
+  EXPECT_EQ(read(*file, 0, 4), "old0");
+  compact(60, 10);
+  EXPECT_EQ(read_all(*file),
+            lines("old", 0, 61) + lines("old", 70, 71) + lines("old", 80, kRecords));
 }
 
 TEST_F(ChangingLogTest, SealedSegmentThatWasCutAndWrittenOnIsStaleFromThere) {
