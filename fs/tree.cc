@@ -144,7 +144,26 @@ std::uint32_t Tree::generation_of(const Node& segment) const {
                                                                                 : 0;
 }
 
+// A log seems empty also where its directory can't be listed, as when no descriptors are left: then
+// nothing of it may be said not to be there.
+Result<void> Tree::require_listed(const PartitionView& view) {
+  if (!view.log->segments()->empty()) return {};
+  std::string below = view.log->below("");
+  if (below.ends_with('/')) below.pop_back();
+  const auto listed =
+      view.log->dir()->list(below, [](const storage::SourceDir::Entry&) { return false; });
+  if (!listed && listed.error().code != Errc::kNotFound) return listed;
+  return {};
+}
+
 Result<NodeFacts> Tree::facts(const Node& node) {
+  auto facts = look_at(node);
+  if (facts || facts.error().code != Errc::kNotFound) return facts;
+  if (const auto view = this->view(node)) RETURN_IF_ERROR(require_listed(**view));
+  return facts;
+}
+
+Result<NodeFacts> Tree::look_at(const Node& node) {
   if (is_directory(node.kind)) return directory_facts(node);
   if (node.kind == NodeKind::kTopicPartition) {
     const auto partition = partitions_.find(node.text, node.number);
@@ -422,6 +441,7 @@ Result<std::unique_ptr<OpenFile>> Tree::open_stream(const Node& node, std::stop_
     ASSIGN_OR_RETURN(auto file, streams_.open_segment(node, view->log, entry, view->context, stop));
     return std::unique_ptr<OpenFile>(std::move(file));
   }
+  RETURN_IF_ERROR(require_listed(*view));
   ASSIGN_OR_RETURN(const RangeEnds ends,
                    resolve_ends(*view, node, now(), options_.show_control, /*exactly=*/true, stop));
   RecordRange range = ends.range;
@@ -439,6 +459,7 @@ Result<std::unique_ptr<OpenFile>> Tree::open_follower(const Node& node, std::sto
   const auto start = parse_follow_start(node.text);
   if (!start) return not_there();
   ASSIGN_OR_RETURN(const auto view, this->view(node));
+  RETURN_IF_ERROR(require_listed(*view));
   ASSIGN_OR_RETURN(auto follower, followers_.open(view, node.form, *start, now(), std::move(stop)));
   return std::make_unique<FollowFile>(std::move(follower));
 }

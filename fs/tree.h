@@ -74,6 +74,8 @@ class Tree {
  private:
   storage::TimestampMs now() const;
   std::uint32_t generation_of(const Node& segment) const;
+  static storage::Result<void> require_listed(const PartitionView& view);
+  storage::Result<NodeFacts> look_at(const Node& node);
   storage::Result<std::string> text(const Node& node) const;
   storage::Result<NodeFacts> directory_facts(const Node& node) const;
   storage::Result<NodeFacts> text_facts(const Node& node) const;

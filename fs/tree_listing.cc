@@ -42,16 +42,19 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
   switch (dir.kind) {
     case NodeKind::kOffsets: {
       ASSIGN_OR_RETURN(auto view, this->view(dir));
+      RETURN_IF_ERROR(require_listed(*view));
       return std::make_unique<OffsetsListing>(std::move(view), options_.list_limit,
                                               options_.show_control);
     }
     case NodeKind::kSegments: {
       ASSIGN_OR_RETURN(auto view, this->view(dir));
       view->log->refresh();
+      RETURN_IF_ERROR(require_listed(*view));
       return std::make_unique<SegmentsListing>(std::move(view));
     }
     case NodeKind::kTime: {
       ASSIGN_OR_RETURN(auto view, this->view(dir));
+      RETURN_IF_ERROR(require_listed(*view));
       return std::make_unique<TimesListing>(std::move(view));
     }
     case NodeKind::kRoot:

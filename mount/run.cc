@@ -34,11 +34,16 @@ void keep_heap_small() {
   ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
-// How many descriptors this process may have. The limit is taken as it is: more open segments would
-// cost memory, and gain little.
-std::uint64_t descriptor_limit() {
+// Readers hold files open, as many as they like: so this process takes all the descriptors that it
+// may have. Returns how many it was given, which segments that are kept open go by: more of those
+// would cost memory, and gain little.
+std::uint64_t raise_descriptor_limit() {
   rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 256;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  const std::uint64_t given = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // else it stays as it is
+  return given;
 }
 
 void log_problem(const storage::Problem& problem) {
@@ -55,11 +60,12 @@ std::shared_ptr<const storage::IoBackend> start_io(storage::IoChoice choice) {
 }
 
 Result<std::shared_ptr<const storage::LogDir>> open_source(const Options& options,
-                                                           const SourcePaths& sources) {
+                                                           const SourcePaths& sources,
+                                                           std::uint64_t descriptors) {
   storage::LogDir::Options settings;
   settings.log.limits.decompressed_bytes = options.tree.decompressed_limit_bytes;
   settings.log.show_control = options.tree.show_control;
-  settings.descriptors = descriptor_limit();
+  settings.descriptors = descriptors;
   settings.on_problem = log_problem;
   settings.log.until_high_watermark = options.until_high_watermark;
   settings.io_timeout = std::chrono::milliseconds(options.tree.io_timeout_ms);
@@ -144,7 +150,8 @@ void give_back(const Standing& standing) {
 }
 
 // Everything that can fail while somebody still waits for the command.
-Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
+Result<Standing> stand_up(const Options& options, const SourcePaths& sources,
+                          std::uint64_t descriptors) {
   RETURN_IF_ERROR(start_logging(
       {.foreground = options.foreground, .file = options.log_file, .level = options.log_level}));
   RETURN_IF_ERROR(check_fuse_access(FuseAccess::of_this_process(options.allow_other)));
@@ -154,13 +161,12 @@ Result<Standing> stand_up(const Options& options, const SourcePaths& sources) {
                            .sources = sources.real,
                            .nonempty = options.nonempty,
                            .log = [](const auto& l) { log_line(fs::LogLevel::kWarning, l); }}));
-  ASSIGN_OR_RETURN(auto source, open_source(options, sources));
+  ASSIGN_OR_RETURN(auto source, open_source(options, sources, descriptors));
 
   Standing standing;
   auto tree = options.tree;
   ASSIGN_OR_RETURN(tree.settings, settings_of(options, *source));
-  tree.segments_ahead =
-      static_cast<std::int64_t>(storage::OpenSegments::most_for(descriptor_limit()));
+  tree.segments_ahead = static_cast<std::int64_t>(storage::OpenSegments::most_for(descriptors));
   standing.threads = threads_for(options, *source);
   if (options.append) {
     ASSIGN_OR_RETURN(standing.written, open_to_write(options, *source, tree.settings));
@@ -197,7 +203,7 @@ int run(const Options& options) {
   auto background = options.foreground ? Background() : Background::enter();
   keep_heap_small();
   StopSignals signals;
-  const auto standing = stand_up(options, *sources);
+  const auto standing = stand_up(options, *sources, raise_descriptor_limit());
   if (!standing) return fail_with(kExitNotMounted, standing.error().what);
   if (!background.ready()) {
     give_back(*standing);

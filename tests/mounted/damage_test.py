@@ -1,12 +1,15 @@
 """Bad input: never a crash, never a hang, never a wrong byte served as right."""
 
+import contextlib
+import errno
 import os
 import resource
 import socket
 import unittest
 
 import kafka_batch
-from mounted import (CopyTest, EIO, ENOENT, SANITIZED, answer_dump, answer_records, error_of, read, run)
+from mounted import (CopyTest, EIO, ENOENT, SANITIZED, answer_dump, answer_records, error_of, read, run,
+                     wait_until)
 
 LOG = "00000000000000000000.log"
 # The limit of 256 MiB twice and then some; a sanitizer keeps what was freed for a while.
@@ -427,6 +430,40 @@ class FewFilesTest(CopyTest):
         for n in range(600):
             self.assertEqual(mount.read(f"topic-{n}/offsets/0"), b"value %d" % n)
         self.assertEqual(mount.complaints(), [])
+
+    def test_as_many_files_may_be_open_as_the_hard_limit_lets(self):
+        source = os.path.join(self.folder, "many")
+        for n in range(100):
+            os.makedirs(f"{source}/topic-{n}")
+            kafka_batch.write_log(f"{source}/topic-{n}", [kafka_batch.batch(0, [b"value %d" % n])])
+        mount = self.mount(
+            source, limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 1024)))
+        with contextlib.ExitStack() as held:
+            for n in range(100):
+                held.enter_context(open(mount / f"topic-{n}/active/records.values", "rb"))
+            self.assertEqual(mount.read("topic-0/offsets/0"), b"value 0")
+        self.assertEqual(mount.complaints(), [])
+
+    def test_without_descriptors_nothing_is_said_not_to_be_there(self):
+        source = os.path.join(self.folder, "many")
+        for n in range(100):
+            os.makedirs(f"{source}/topic-{n}")
+            kafka_batch.write_log(f"{source}/topic-{n}", [kafka_batch.batch(0, [b"value %d" % n])])
+        mount = self.mount(
+            source, limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        names = mount.names()
+        with contextlib.ExitStack() as held:
+            def hold_all():
+                for n in range(99):
+                    held.enter_context(open(mount / f"topic-{n}/active/records.values", "rb"))
+            self.assertEqual(error_of(hold_all), errno.EMFILE)
+            for below in ("offsets/0", "active", "last", "records.tsv", "follow/0.tsv"):
+                self.assertEqual(mount.error(f"topic-99/{below}"), errno.EMFILE, below)
+            for below in ("offsets", "segments"):
+                self.assertEqual(error_of(mount.names, f"topic-99/{below}"), errno.EMFILE, below)
+            self.assertEqual(mount.names(), names)
+        wait_until(lambda: mount.error("topic-99/offsets/0") == 0, "a descriptor")
+        self.assertEqual(mount.read("topic-99/records.values"), b"value 99\n")
 
 
 if __name__ == "__main__":
