@@ -158,4 +158,15 @@ Result<std::string> prepare_mount_point(const MountPointRequest& request) {
   return path;
 }
 
+bool detach_dead_mount(const std::string& path) {
+  // The kernel may know the attributes still: it is to ask.
+  struct statx status {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &status) == 0 ||
+      errno != ENOTCONN)
+    return false;
+  const auto table = read_mount_table();
+  const auto* dead = table ? mount_at(*table, path) : nullptr;
+  return dead != nullptr && dead->is_offsetfs() && detach(path);
+}
+
 }  // namespace offsetfs::mount

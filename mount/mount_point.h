@@ -26,4 +26,8 @@ storage::Result<std::string> prepare_mount_point(const MountPointRequest& reques
 // what each ".." leads to, so that bind mounts hide nothing.
 storage::Result<bool> lies_within(const std::string& directory, const std::string& ancestor);
 
+// Takes away the mount of ours at `path`, absolute, if nobody answers for it any more. True if
+// there was one.
+bool detach_dead_mount(const std::string& path);
+
 }  // namespace offsetfs::mount

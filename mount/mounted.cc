@@ -15,6 +15,7 @@
 #include "mount/fuse_access.h"
 #include "mount/init_reply.h"
 #include "mount/libfuse_log.h"
+#include "mount/mount_point.h"
 #include "mount/read_ahead.h"
 
 namespace offsetfs::mount {
@@ -97,12 +98,15 @@ class Mounted::Loop {
   }
 
   void stop() {
+    stopped_ = true;
     ::fuse_session_exit(session_);
     while (state_ == State::kRunning) {
       ::pthread_kill(runner_, kWake);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
+
+  bool is_stopped() const { return stopped_; }
 
  private:
   enum class State { kNotYet, kRunning, kLeft };
@@ -111,6 +115,7 @@ class Mounted::Loop {
   fuse_session* const session_;
   pthread_t runner_{};  // written before state_ says kRunning
   std::atomic<State> state_ = State::kNotYet;
+  std::atomic<bool> stopped_ = false;
 };
 
 Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
@@ -124,7 +129,7 @@ Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
     fuse_session* session = ::fuse_session_new(arguments.get(), &fs::fuse_ops(),
                                                sizeof(fuse_lowlevel_ops), &file_system);
     if (session != nullptr) {
-      mounted.reset(new Mounted(file_system, session));
+      mounted.reset(new Mounted(file_system, session, request.mount_point));
       is_mounted = ::fuse_session_mount(session, request.mount_point.c_str()) == 0;
     }
     said = caught.said();
@@ -137,8 +142,11 @@ Result<std::unique_ptr<Mounted>> Mounted::mount(fs::FileSystem& file_system,
   return mounted;
 }
 
-Mounted::Mounted(fs::FileSystem& file_system, fuse_session* session)
-    : file_system_(file_system), session_(session), loop_(std::make_unique<Loop>(session)) {}
+Mounted::Mounted(fs::FileSystem& file_system, fuse_session* session, std::string mount_point)
+    : file_system_(file_system),
+      session_(session),
+      mount_point_(std::move(mount_point)),
+      loop_(std::make_unique<Loop>(session)) {}
 
 Mounted::~Mounted() {
   file_system_.stop();  // what still waits is answered as long as there is somebody to answer
@@ -148,6 +156,10 @@ Mounted::~Mounted() {
 
 Result<void> Mounted::serve(int threads) {
   const int error = loop_->run(threads);
+  // To libfuse an aborted connection is an unmount (umount -f where a file is open): the mount
+  // stays behind.
+  if (error == 0 && !loop_->is_stopped() && detach_dead_mount(mount_point_))
+    return fail(Errc::kIo, mount_point_ + ": the connection to the kernel was aborted; unmounted");
   if (error == 0) return {};
   return storage::fail_errno(error < 0 ? -error : EIO, "the connection to the kernel broke");
 }

@@ -30,17 +30,19 @@ class Mounted {
   Mounted& operator=(const Mounted&) = delete;
 
   // Answers requests, `threads` at once, until stop() is called or somebody unmounts. Requests that
-  // are being answered then are waited for. An error: the connection broke.
+  // are being answered then are waited for. An error: the connection broke, and the mount is gone
+  // that nobody answers for any more.
   storage::Result<void> serve(int threads);
   // Ends serve(), from another thread: it returns soon after. Before serve(): it returns at once.
   void stop();
 
  private:
   class Loop;
-  Mounted(fs::FileSystem& file_system, fuse_session* session);
+  Mounted(fs::FileSystem& file_system, fuse_session* session, std::string mount_point);
 
   fs::FileSystem& file_system_;
   fuse_session* const session_;
+  const std::string mount_point_;
   const std::unique_ptr<Loop> loop_;
 };
 

@@ -223,6 +223,15 @@ class StartTest(CommandTest):
         run("fusermount3", "-u", self.place)
         wait_until(lambda: not self.daemon(), "the daemon's end")
 
+    def test_a_connection_that_is_aborted_is_a_broken_mount_and_leaves_none(self):
+        mount = Mount(fixture("clean"))
+        self.addCleanup(mount._clear)
+        with open(mount / "README", "rb"):
+            subprocess.run(["umount", "-f", mount.path], check=False, stderr=subprocess.DEVNULL)
+            self.assertEqual(mount.process.wait(PATIENCE), 2)
+            self.assertFalse(is_mounted(mount.path))
+        self.assertIn("the connection to the kernel was aborted", mount.complaints()[0])
+
     def test_a_stale_mount_of_a_killed_daemon_is_healed(self):
         self.assertEqual(offsetfs(fixture("clean"), self.place).returncode, 0)
         (pid,) = self.daemon()

@@ -8,8 +8,8 @@ import socket
 import unittest
 
 import kafka_batch
-from mounted import (CopyTest, EIO, ENOENT, SANITIZED, answer_dump, answer_records, error_of, read, run,
-                     wait_until)
+from mounted import (CopyTest, EIO, ENOENT, SANITIZED, answer_dump, answer_records, error_of, read,
+                     run, wait_until)
 
 LOG = "00000000000000000000.log"
 # The limit of 256 MiB twice and then some; a sanitizer keeps what was freed for a while.
