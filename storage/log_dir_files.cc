@@ -88,7 +88,8 @@ std::shared_ptr<const LogDirFiles::Contents> LogDirFiles::contents(bool look_now
   {
     const MutexLock lock(mutex_);
     old = contents_;
-    if (old && (!dir_ || (!look_now && now - checked_ms_ < kRecheckMs))) return old;
+    if (old && (!dir_ || (!look_now && (dir_->is_guarded() || now - checked_ms_ < kRecheckMs))))
+      return old;
     checked_ms_ = now;  // one caller looks; the others go on with what there is
   }
   auto fresh = std::make_shared<Contents>();

@@ -21,7 +21,9 @@ namespace offsetfs::storage {
 // there. Absent files say nothing; bad ones are named in problems and say nothing either. One that
 // can't be read for a while is named too, and what it said stands.
 //
-// Read again when a file has changed, which is looked at once in kRecheckMs at most. Any thread.
+// Read again when a file has changed, which is looked at once in kRecheckMs at most; where the
+// source may never answer by refresh() alone, which a LogWatcher calls, so that nobody else waits
+// for it. Any thread.
 class LogDirFiles {
  public:
   static constexpr std::int64_t kRecheckMs = 250;

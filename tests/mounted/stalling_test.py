@@ -23,8 +23,10 @@ class DaemonTest(CopyTest):
         self.other = f"{self.folder}/other"
         self.below = f"{self.folder}/below"
         self.source = f"{self.folder}/source"
-        for folder in (f"{self.other}/fine-0", f"{self.below}/orders-0", self.source):
+        for folder in (f"{self.other}/fine-0", f"{self.below}/orders-0", f"{self.below}/untouched-0",
+                       self.source):
             os.makedirs(folder)
+        kafka_batch.write_log(f"{self.below}/untouched-0", [kafka_batch.batch(0, [b"untouched"])])
         kafka_batch.write_log(f"{self.other}/fine-0", [kafka_batch.batch(0, [b"fine"])])
         kafka_batch.write_log(f"{self.below}/orders-0", [
             kafka_batch.batch(n * 100, [b"%d " % i + b"x" * 1000 for i in range(100)])
@@ -97,6 +99,25 @@ class StallingTest(DaemonTest):
         with open(f"{self.below}/orders-0/00000000000000000000.log", "ab") as log:
             log.write(kafka_batch.batch(5001, [b"followed"]))
         self.assertEqual(follow.stdout.readline(), b"followed\n")
+
+
+class ListingTest(DaemonTest):
+    TIMEOUT = 3 * PATIENCE
+
+    def test_partitions_are_listed_and_told_of_without_waiting_for_the_source(self):
+        self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
+        self.daemon.send_signal(signal.SIGSTOP)
+        time.sleep(2)  # whoever looks for changes waits now, and what was told is old
+        listed = []
+        looking = threading.Thread(
+            target=lambda: listed.append(output("ls", "-l", self.mounted.path)), daemon=True)
+        looking.start()
+        looking.join(PATIENCE)
+        was_listed = len(listed)
+        self.daemon.send_signal(signal.SIGCONT)
+        looking.join()
+        self.assertEqual(was_listed, 1)
+        self.assertIn("orders-0", str(listed[0]))
 
 
 # Each answer comes too late for who asked.
