@@ -77,8 +77,7 @@ struct FileSystem::Parts {
                                          std::stop_token stop) {
     auto file = looked_again(node, [&] { return tree.open(node, content, stop); });
     if (!file) return failure(std::move(file.error()));
-    // A record's attributes stay with the kernel; only what lasts longer than a glance asks again.
-    if (node.kind != NodeKind::kRecord) {
+    if (!is_final_record(node)) {
       const auto facts = tree.facts(node);
       // Replaced in between: whoever asked by name gets the one that has the name now.
       const bool is_stream =
@@ -88,6 +87,14 @@ struct FileSystem::Parts {
       if (facts) (*file)->set_attributes(to_attributes(ino, *facts));
     }
     return file;
+  }
+
+  // The attributes of such a one stay with the kernel; of all else it asks again while it reads,
+  // and by then the name may be gone.
+  bool is_final_record(const Node& node) const {
+    if (node.kind != NodeKind::kRecord) return false;
+    const auto view = tree.partitions().view(node.partition);
+    return view && (*view)->is_final(storage::Offset{node.number});
   }
 
   Result<NodeFacts> facts(const Node& node) {

@@ -270,6 +270,27 @@ TEST_F(FileSystemTest, AnOpenFileIsReadToItsEndWhateverIsDeletedMeanwhile) {
   EXPECT_EQ(file->read(0, 100, buffer).value(), "a\nb\n");
 }
 
+// The kernel asks for its attributes again before it reads: not known to be final, not kept.
+TEST_F(FileSystemTest, ANewRecordThatWasOpenedIsReadThoughItIsDeletedMeanwhile) {
+  LogBuilder(dir_).batch({"a", "b"}).roll().batch({"c"}).build();
+  Mounted mounted(dir_);
+  const auto entry = mounted.lookup("offsets/2");
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry->attributes.timeout, kNever);
+  const auto file = mounted.open("offsets/2");
+  for (const auto& gone : std::filesystem::directory_iterator(dir_)) {
+    if (std::string(gone.path().filename()).starts_with("00000000000000000002."))
+      std::filesystem::remove(gone.path());
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(2 * storage::PartitionLog::kRecheckMs));
+  EXPECT_FALSE(mounted.file_system.getattr(entry->ino));
+  const auto attributes = mounted.file_system.getattr(entry->ino, file.get());
+  ASSERT_TRUE(attributes);
+  EXPECT_EQ(attributes->stat.st_size, 1);
+  std::string buffer;
+  EXPECT_EQ(file->read(0, 100, buffer).value(), "c");
+}
+
 TEST_F(FileSystemTest, DirectoriesListWhatTheyHoldAndNotTheirStreams) {
   LogBuilder(dir_).batch({"a", "b"}).roll().batch({"c"}).build();
   Mounted mounted(dir_);
