@@ -137,13 +137,10 @@ Result<void> LogWriter::check_usable() {
     (void)fail_for_good(
         {Errc::kReadOnly, 0,
          topic_partition_.to_string() + ": half an append could not be taken back"});
-  if (!failure_ && !closed_) {
-    // What is written into a file without a name goes well, and nowhere.
+  if (!failure_ && !closed_ && !active_->has_name()) {
     const std::string name = file_of(active_->segment().base_offset, SegmentFile::kLog);
-    const auto there = dir_->info(name);
-    if (!there && there.error().code == Errc::kNotFound)
-      (void)fail_for_good(
-          {Errc::kIo, ESTALE, dir_->name_of(name) + ": was removed while it was written"});
+    (void)fail_for_good(
+        {Errc::kIo, ESTALE, dir_->name_of(name) + ": was removed while it was written"});
   }
   if (failure_) return fail(Errc::kReadOnly, failure_->what);
   if (closed_) return fail(Errc::kReadOnly, topic_partition_.to_string() + ": closed");

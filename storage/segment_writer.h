@@ -47,6 +47,8 @@ class SegmentWriter {
   // Nothing can be appended any more, nor be called durable: half an append could not be cut away,
   // or a sync failed. The kernel tells of lost pages once; a later success would speak of others.
   bool is_broken() const { return broken_; }
+  // Whether its `.log` is still there for others: somebody may have removed it.
+  bool has_name() const { return log_->has_name(); }
 
   Result<void> sync_log();
   // The last time entry, all files trimmed and durable. The last call.

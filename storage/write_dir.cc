@@ -38,6 +38,10 @@ class PosixWriteFile final : public WriteFile {
     if (::fsync(fd_.get()) == 0) return {};
     return fail_errno(errno, name() + ": fsync");
   }
+  bool has_name() const override {
+    struct stat st {};
+    return ::fstat(fd_.get(), &st) != 0 || st.st_nlink > 0;
+  }
 
  private:
   const UniqueFd fd_;

@@ -26,6 +26,8 @@ class WriteFile {
   // Cuts, or grows with zeros that take no room.
   virtual Result<void> truncate(std::int64_t size_bytes) = 0;
   virtual Result<void> sync() = 0;
+  // False once the last of its names was removed: what is written then goes well, and nowhere.
+  virtual bool has_name() const = 0;
 
   const std::string& name() const { return name_; }  // for messages
 

@@ -42,6 +42,10 @@ class CrashingDir::Handle final : public storage::WriteFile {
     inode_->synced = inode_->now;
     return {};
   }
+  bool has_name() const override {
+    return std::ranges::any_of(dir_.names_,
+                               [&](const auto& entry) { return entry.second == inode_; });
+  }
 
  private:
   CrashingDir& dir_;
