@@ -8,18 +8,14 @@ log says what it missed.
 
 import os
 import re
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
 import broker
+from beside_broker import BesideBrokerTest
 
-OFFSETFS = os.path.abspath(os.environ.get("OFFSETFS", "../../build/offsetfs"))
 FOLLOWERS = 8
 ROUNDS = 24
 RECORDS = 10_000  # a round
@@ -62,43 +58,8 @@ class Follower(threading.Thread):
         self.count += 1
 
 
-class FollowTest(unittest.TestCase):
-    def setUp(self):
-        self.root = tempfile.mkdtemp(prefix="offsetfs-broker-")
-        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
-        self.broker = broker.Broker(self.root, {
-            "log.retention.check.interval.ms": "500",
-            "log.initial.task.delay.ms": "500",
-            "log.segment.delete.delay.ms": "500",
-        })
-        self.addCleanup(self.broker.stop)
-        self.broker.start()
-        self.client = broker.Client(self.broker.bootstrap)
-        self.addCleanup(self.client.close)
-        self.mount()
-
-    def mount(self):
-        self.path = os.path.join(self.root, "mnt")
-        os.mkdir(self.path)
-        self.log_path = os.path.join(self.root, "offsetfs.log")
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([OFFSETFS, self.broker.log_dir, self.path, "-f"],
-                                            stdout=log, stderr=log)
-        self.addCleanup(self.unmount)
-        deadline = time.monotonic() + broker.PATIENCE
-        while not os.path.ismount(self.path):
-            self.assertIsNone(self.process.poll())
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
-
-    def unmount(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        self.assertEqual(self.process.wait(broker.PATIENCE), 0)
-
-    def log(self):
-        with open(self.log_path, encoding="utf-8") as log:
-            return log.read()
+class FollowTest(BesideBrokerTest):
+    settings = {"log.segment.delete.delay.ms": "500"}
 
     def test_every_follower_gets_every_record_once_over_kills_and_retention(self):
         # Retention keeps more than the slowest of the eight is behind: a round is about 2 MB.
@@ -111,7 +72,7 @@ class FollowTest(unittest.TestCase):
                      for i in range(FOLLOWERS)]
         held_back = Follower(file, 4096, until, lag=0.2)
         for done in range(ROUNDS):
-            restart = threading.Thread(target=self.kill_and_restart)
+            restart = threading.Thread(target=self.kill_in_the_midst_of_a_round)
             if done in (ROUNDS // 3, 2 * ROUNDS // 3):
                 restart.start()
             self.client.ask("produce", "load", RECORDS, 200)
@@ -140,10 +101,9 @@ class FollowTest(unittest.TestCase):
                   if " info " not in line and "passed by retention" not in line]
         self.assertEqual(others, [])
 
-    def kill_and_restart(self):
-        time.sleep(0.1)  # in the midst of a round
-        self.broker.stop(kill=True)
-        self.broker.start()
+    def kill_in_the_midst_of_a_round(self):
+        time.sleep(0.1)
+        self.kill_and_restart()
 
 
 if __name__ == "__main__":

@@ -13,20 +13,17 @@ import json
 import mmap
 import os
 import re
-import shutil
-import signal
 import statistics
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
 import broker
+from beside_broker import BesideBrokerTest
 
-OFFSETFS = os.path.abspath(os.environ.get("OFFSETFS", "../../build/offsetfs"))
 LOAD_READER = os.path.abspath(os.environ.get("LOAD_READER", "../../build/tests/load_reader"))
 SKIPPED = 77
 STEADY_SECONDS = int(os.environ.get("LOAD_SECONDS", "60"))
@@ -83,38 +80,13 @@ class Memory(threading.Thread):
             time.sleep(0.1)
 
 
-class LoadTest(unittest.TestCase):
+class LoadTest(BesideBrokerTest):
     def setUp(self):
-        self.root = tempfile.mkdtemp(prefix="offsetfs-broker-")
-        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
-        self.broker = broker.Broker(self.root, {
-            "log.retention.check.interval.ms": "500",
-            "log.initial.task.delay.ms": "500",
-        })
-        self.addCleanup(self.broker.stop)
-        self.broker.start()
-        self.client = broker.Client(self.broker.bootstrap)
-        self.addCleanup(self.client.close)
+        super().setUp()
         self.slots = Slots(os.path.join(self.root, "slots"))
-        self.mount()
+        self.partition = os.path.join(self.path, "load-0")
         self.processes = []
         self.addCleanup(self.kill_all)
-
-    def mount(self):
-        self.path = os.path.join(self.root, "mnt")
-        os.mkdir(self.path)
-        self.partition = os.path.join(self.path, "load-0")
-        self.log_path = os.path.join(self.root, "offsetfs.log")
-        with open(self.log_path, "wb") as log:
-            self.daemon = subprocess.Popen([OFFSETFS, self.broker.log_dir, self.path, "-f"],
-                                           stdout=log, stderr=log)
-        self.addCleanup(self.unmount)
-        self.wait_until(lambda: os.path.ismount(self.path), "the mount is there")
-
-    def unmount(self):
-        if self.daemon.poll() is None:
-            self.daemon.send_signal(signal.SIGTERM)
-        self.assertEqual(self.daemon.wait(broker.PATIENCE), 0)
 
     def kill_all(self):
         for process in self.processes:
@@ -124,17 +96,6 @@ class LoadTest(unittest.TestCase):
             for pipe in (process.stdout, process.stderr):
                 if pipe:
                     pipe.close()
-
-    def wait_until(self, what, name):
-        deadline = time.monotonic() + broker.PATIENCE
-        while not what():
-            self.assertIsNone(self.daemon.poll(), "offsetfs ended")
-            self.assertLess(time.monotonic(), deadline, f"never: {name}; {self.log()[-2000:]}")
-            time.sleep(0.02)
-
-    def log(self):
-        with open(self.log_path, encoding="utf-8") as log:
-            return log.read()
 
     def reader(self, what, slot, *words, stdin=subprocess.DEVNULL):
         process = subprocess.Popen([LOAD_READER, what, self.slots.path, str(slot), *words], stdin=stdin,
@@ -178,8 +139,7 @@ class LoadTest(unittest.TestCase):
     def kill_and_restart_in(self, seconds):
         def run():
             time.sleep(seconds)
-            self.broker.stop(kill=True)
-            self.broker.start()
+            self.kill_and_restart()
         thread = threading.Thread(target=run)
         thread.start()
         return thread
