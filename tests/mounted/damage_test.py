@@ -409,6 +409,13 @@ class FewFilesTest(CopyTest):
     def few():
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 
+    def partitions(self, count):
+        source = os.path.join(self.folder, "many")
+        for n in range(count):
+            os.makedirs(f"{source}/topic-{n}")
+            kafka_batch.write_log(f"{source}/topic-{n}", [kafka_batch.batch(0, [b"value %d" % n])])
+        return source
+
     def test_many_segments(self):
         source = os.path.join(self.folder, "many-0")
         os.mkdir(source)
@@ -422,20 +429,14 @@ class FewFilesTest(CopyTest):
         self.assertEqual(mount.complaints(), [])
 
     def test_many_partitions(self):
-        source = os.path.join(self.folder, "many")
-        for n in range(600):
-            os.makedirs(f"{source}/topic-{n}")
-            kafka_batch.write_log(f"{source}/topic-{n}", [kafka_batch.batch(0, [b"value %d" % n])])
+        source = self.partitions(600)
         mount = self.mount(source, limits=self.few)
         for n in range(600):
             self.assertEqual(mount.read(f"topic-{n}/offsets/0"), b"value %d" % n)
         self.assertEqual(mount.complaints(), [])
 
     def test_as_many_files_may_be_open_as_the_hard_limit_lets(self):
-        source = os.path.join(self.folder, "many")
-        for n in range(100):
-            os.makedirs(f"{source}/topic-{n}")
-            kafka_batch.write_log(f"{source}/topic-{n}", [kafka_batch.batch(0, [b"value %d" % n])])
+        source = self.partitions(100)
         mount = self.mount(
             source, limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 1024)))
         with contextlib.ExitStack() as held:
@@ -445,10 +446,7 @@ class FewFilesTest(CopyTest):
         self.assertEqual(mount.complaints(), [])
 
     def test_without_descriptors_nothing_is_said_not_to_be_there(self):
-        source = os.path.join(self.folder, "many")
-        for n in range(100):
-            os.makedirs(f"{source}/topic-{n}")
-            kafka_batch.write_log(f"{source}/topic-{n}", [kafka_batch.batch(0, [b"value %d" % n])])
+        source = self.partitions(100)
         mount = self.mount(
             source, limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
         names = mount.names()
