@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "storage/file.h"
@@ -70,5 +71,22 @@ class IndexFile {
   mutable std::vector<char> firsts_ GUARDED_BY(mutex_);      // blocks_ * entry_bytes_
   mutable std::vector<bool> remembered_ GUARDED_BY(mutex_);  // which of them are known
 };
+
+// All the entries that `index` visits. kTooLarge beyond its kMostEntries.
+template <class Entry, class Index>
+Result<std::vector<Entry>> all_entries(const Index& index) {
+  std::vector<Entry> all;
+  bool too_many = false;
+  RETURN_IF_ERROR(index.for_each([&](const Entry& entry) {
+    too_many = all.size() == Index::kMostEntries;
+    if (!too_many) all.push_back(entry);
+    return !too_many;
+  }));
+  if (too_many) {
+    return fail(Errc::kTooLarge, index.file().name() + ": more than " +
+                                     std::to_string(Index::kMostEntries) + " entries");
+  }
+  return all;
+}
 
 }  // namespace offsetfs::storage

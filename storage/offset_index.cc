@@ -83,18 +83,7 @@ Result<void> OffsetIndex::for_each(const std::function<bool(const OffsetPosition
 }
 
 Result<std::vector<OffsetPosition>> OffsetIndex::entries() const {
-  std::vector<OffsetPosition> all;
-  bool too_many = false;
-  RETURN_IF_ERROR(for_each([&](const OffsetPosition& entry) {
-    too_many = all.size() == kMostEntries;
-    if (!too_many) all.push_back(entry);
-    return !too_many;
-  }));
-  if (too_many) {
-    return fail(Errc::kTooLarge,
-                file().name() + ": more than " + std::to_string(kMostEntries) + " entries");
-  }
-  return all;
+  return all_entries<OffsetPosition>(*this);
 }
 
 }  // namespace offsetfs::storage

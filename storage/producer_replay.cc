@@ -26,21 +26,10 @@ class Replay {
       producers_[producer.producer_id] = producer;
   }
 
-  void data(const BatchHeader& header) {
-    ProducerSnapshotEntry& producer = of(header);
-    producer.last_offset = header.last_offset;
-    producer.offset_delta = static_cast<std::int32_t>(header.last_offset - header.base_offset);
-    producer.last_sequence = sequence_after(header.base_sequence, producer.offset_delta);
-    producer.last_timestamp = header.max_timestamp;
-    if (header.is_transactional() && producer.current_txn_first_offset.value < 0)
-      producer.current_txn_first_offset = header.base_offset;
-  }
+  void data(const BatchHeader& header) { producers_[header.producer_id].note_data(header); }
 
   void marker(const BatchHeader& header, std::int32_t coordinator_epoch) {
-    ProducerSnapshotEntry& producer = of(header);
-    producer.last_timestamp = header.max_timestamp;
-    producer.coordinator_epoch = coordinator_epoch;
-    const Offset first = std::exchange(producer.current_txn_first_offset, Offset{-1});
+    const Offset first = producers_[header.producer_id].note_marker(header, coordinator_epoch);
     // Ended, but those who read committed records only may not know that yet.
     if (first.value >= 0 && header.last_offset >= high_watermark_) note_unstable(first);
   }
@@ -58,25 +47,6 @@ class Replay {
   }
 
  private:
-  // Of this epoch: a new one knows nothing of the batches of the one before.
-  ProducerSnapshotEntry& of(const BatchHeader& header) {
-    ProducerSnapshotEntry& producer = producers_[header.producer_id];
-    if (producer.producer_id < 0 || producer.producer_epoch != header.producer_epoch) {
-      producer.producer_id = header.producer_id;
-      producer.producer_epoch = header.producer_epoch;
-      producer.last_sequence = -1;
-      producer.last_offset = Offset{-1};
-      producer.offset_delta = 0;
-    }
-    return producer;
-  }
-
-  // Sequences go round from INT32_MAX to 0.
-  static std::int32_t sequence_after(std::int32_t base, std::int32_t delta) {
-    if (base < 0) return -1;
-    return static_cast<std::int32_t>((std::int64_t{base} + delta) & INT32_MAX);
-  }
-
   void note_unstable(Offset first) { unstable_ = unstable_ ? std::min(*unstable_, first) : first; }
 
   const Offset high_watermark_;

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdio>
+#include <utility>
 
 #include "storage/byte_reader.h"
 #include "storage/crc32c.h"
@@ -39,7 +40,40 @@ void append(std::string& bytes, T value) {
   store_big_endian(bytes.data() + bytes.size() - sizeof value, value);
 }
 
+// Sequences go round from INT32_MAX to 0.
+std::int32_t last_sequence_of(const BatchHeader& header, std::int32_t offset_delta) {
+  if (header.base_sequence < 0) return -1;
+  return static_cast<std::int32_t>((std::int64_t{header.base_sequence} + offset_delta) & INT32_MAX);
+}
+
 }  // namespace
+
+void ProducerSnapshotEntry::enter_epoch(const BatchHeader& header) {
+  if (producer_id >= 0 && producer_epoch == header.producer_epoch) return;
+  producer_id = header.producer_id;
+  producer_epoch = header.producer_epoch;
+  last_sequence = -1;
+  last_offset = Offset{-1};
+  offset_delta = 0;
+}
+
+void ProducerSnapshotEntry::note_data(const BatchHeader& header) {
+  enter_epoch(header);
+  last_offset = header.last_offset;
+  offset_delta = static_cast<std::int32_t>(header.last_offset - header.base_offset);
+  last_sequence = last_sequence_of(header, offset_delta);
+  last_timestamp = header.max_timestamp;
+  if (header.is_transactional() && current_txn_first_offset.value < 0)
+    current_txn_first_offset = header.base_offset;
+}
+
+Offset ProducerSnapshotEntry::note_marker(const BatchHeader& header,
+                                          std::int32_t new_coordinator_epoch) {
+  enter_epoch(header);
+  last_timestamp = header.max_timestamp;
+  coordinator_epoch = new_coordinator_epoch;
+  return std::exchange(current_txn_first_offset, Offset{-1});
+}
 
 Result<std::vector<ProducerSnapshotEntry>> parse_producer_snapshot(Bytes bytes,
                                                                    const std::string& name) {

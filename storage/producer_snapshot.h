@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/batch_header.h"
 #include "storage/result.h"
 #include "storage/units.h"
 
@@ -20,7 +21,17 @@ struct ProducerSnapshotEntry {
   TimestampMs last_timestamp{-1};       // of the batch, or of the marker
   std::int32_t coordinator_epoch = -1;  // of the last marker; -1: none
   Offset current_txn_first_offset{-1};  // -1: no open transaction
+
+  // What the producer's next batch makes of it: one of data, or the marker that ends a transaction,
+  // which returns the offset that began with; -1: none was open. A new epoch knows nothing of the
+  // batches of the one before.
+  void note_data(const BatchHeader& header);
+  Offset note_marker(const BatchHeader& header, std::int32_t new_coordinator_epoch);
+
   friend bool operator==(const ProducerSnapshotEntry&, const ProducerSnapshotEntry&) = default;
+
+ private:
+  void enter_epoch(const BatchHeader& header);
 };
 
 // The producers of a log before an offset (`<offset>.snapshot`):

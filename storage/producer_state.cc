@@ -1,7 +1,6 @@
 #include "storage/producer_state.h"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "storage/control_record.h"
@@ -45,18 +44,7 @@ std::optional<AbortedTransaction> ProducerState::note(const BatchHeader& header,
   if (!header.is_v2() || !header.has_producer()) return std::nullopt;
   if (header.is_control()) return note_marker(header, entry);
 
-  ProducerSnapshotEntry& producer = of(header);
-  const std::int64_t delta = header.last_offset - header.base_offset;
-  producer.last_offset = header.last_offset;
-  producer.offset_delta = static_cast<std::int32_t>(delta);
-  // Sequences go round from INT32_MAX to 0.
-  producer.last_sequence =
-      header.base_sequence < 0
-          ? -1
-          : static_cast<std::int32_t>((std::int64_t{header.base_sequence} + delta) & INT32_MAX);
-  producer.last_timestamp = header.max_timestamp;
-  if (header.is_transactional() && producer.current_txn_first_offset.value < 0)
-    producer.current_txn_first_offset = header.base_offset;
+  of(header).note_data(header);
   return std::nullopt;
 }
 
@@ -64,10 +52,7 @@ std::optional<AbortedTransaction> ProducerState::note_marker(const BatchHeader& 
                                                              Bytes entry) {
   const auto marker = parse_marker(entry);
   if (!marker) return std::nullopt;
-  ProducerSnapshotEntry& producer = of(header);
-  producer.last_timestamp = header.max_timestamp;
-  producer.coordinator_epoch = marker->coordinator_epoch;
-  const Offset first = std::exchange(producer.current_txn_first_offset, Offset{-1});
+  const Offset first = of(header).note_marker(header, marker->coordinator_epoch);
   if (first.value < 0 || !marker->is_abort) return std::nullopt;
   Offset stable = header.last_offset + 1;
   for (const auto& [id, other] : producers_)
@@ -76,21 +61,13 @@ std::optional<AbortedTransaction> ProducerState::note_marker(const BatchHeader& 
   return AbortedTransaction{header.producer_id, first, header.last_offset, stable};
 }
 
-// Of this epoch: a new one knows nothing of the batches of the one before.
+// As it was is kept, to be taken back.
 ProducerSnapshotEntry& ProducerState::of(const BatchHeader& header) {
   const auto found = producers_.find(header.producer_id);
   previous_id_ = header.producer_id;
   previous_ = found == producers_.end() ? std::nullopt
                                         : std::optional<ProducerSnapshotEntry>(found->second);
-  ProducerSnapshotEntry& producer = producers_[header.producer_id];
-  if (producer.producer_id < 0 || producer.producer_epoch != header.producer_epoch) {
-    producer.producer_id = header.producer_id;
-    producer.producer_epoch = header.producer_epoch;
-    producer.last_sequence = -1;
-    producer.last_offset = Offset{-1};
-    producer.offset_delta = 0;
-  }
-  return producer;
+  return producers_[header.producer_id];
 }
 
 void ProducerState::take_back() {

@@ -89,18 +89,7 @@ Result<void> TimeIndex::for_each(const std::function<bool(const TimestampOffset&
 }
 
 Result<std::vector<TimestampOffset>> TimeIndex::entries() const {
-  std::vector<TimestampOffset> all;
-  bool too_many = false;
-  RETURN_IF_ERROR(for_each([&](const TimestampOffset& entry) {
-    too_many = all.size() == kMostEntries;
-    if (!too_many) all.push_back(entry);
-    return !too_many;
-  }));
-  if (too_many) {
-    return fail(Errc::kTooLarge,
-                file().name() + ": more than " + std::to_string(kMostEntries) + " entries");
-  }
-  return all;
+  return all_entries<TimestampOffset>(*this);
 }
 
 }  // namespace offsetfs::storage
