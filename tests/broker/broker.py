@@ -10,11 +10,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIB = os.path.abspath(os.environ.get("OFFSETFS_BROKER_LIB", os.path.join(HERE, "../../build/broker-lib")))
+SKIPPED = 77  # an exit status that ctest knows
 PATIENCE = 120  # seconds until something that should happen at once is called a hang
 
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
@@ -25,8 +28,16 @@ TELLING = [
 ]
 
 
-def missing_tools():
-    return [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+def main():
+    """Runs the tests of the script that calls this, or says why they are skipped."""
+    lacking = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+    if not os.path.exists("/dev/fuse"):
+        lacking.append("/dev/fuse")
+    if lacking:
+        print("SKIP: no " + ", ".join(lacking) + " here, so no broker can be run beside a mount")
+        sys.exit(SKIPPED)
+    fetch()
+    unittest.main(verbosity=2)
 
 
 def fetch():

@@ -8,10 +8,8 @@ log says what it missed.
 
 import os
 import re
-import sys
 import threading
 import time
-import unittest
 
 import broker
 from beside_broker import BesideBrokerTest
@@ -19,7 +17,6 @@ from beside_broker import BesideBrokerTest
 FOLLOWERS = 8
 ROUNDS = 24
 RECORDS = 10_000  # a round
-SKIPPED = 77
 
 
 class Follower(threading.Thread):
@@ -107,11 +104,4 @@ class FollowTest(BesideBrokerTest):
 
 
 if __name__ == "__main__":
-    lacking = broker.missing_tools()
-    if not os.path.exists("/dev/fuse"):
-        lacking.append("/dev/fuse")
-    if lacking:
-        print("SKIP: no " + ", ".join(lacking) + " here, so no broker can be run beside a mount")
-        sys.exit(SKIPPED)
-    broker.fetch()
-    unittest.main(verbosity=2)
+    broker.main()

@@ -16,16 +16,13 @@ import re
 import statistics
 import struct
 import subprocess
-import sys
 import threading
 import time
-import unittest
 
 import broker
 from beside_broker import BesideBrokerTest
 
 LOAD_READER = os.path.abspath(os.environ.get("LOAD_READER", "../../build/tests/load_reader"))
-SKIPPED = 77
 STEADY_SECONDS = int(os.environ.get("LOAD_SECONDS", "60"))
 FULL_SECONDS = STEADY_SECONDS // 3
 RATE = 50_000
@@ -222,11 +219,4 @@ class LoadTest(BesideBrokerTest):
 
 
 if __name__ == "__main__":
-    lacking = broker.missing_tools()
-    if not os.path.exists("/dev/fuse"):
-        lacking.append("/dev/fuse")
-    if lacking:
-        print("SKIP: no " + ", ".join(lacking) + " here, so no broker can be run beside a mount")
-        sys.exit(SKIPPED)
-    broker.fetch()
-    unittest.main(verbosity=2)
+    broker.main()

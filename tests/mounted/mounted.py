@@ -331,6 +331,23 @@ class MountedTest(unittest.TestCase):
             raise AssertionError(f"{cls.source} is healthy, yet: {complaints} {problems!r}")
 
 
+class FixtureTests:
+    """What is to hold in every fixture: tests that are mixed into a MountedTest for each of them, which
+    sets `name`."""
+
+    name = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.source = cls.name
+        super().setUpClass()
+
+    def each_topic(self):
+        """Partition, topic, and the records that a consumer reads of it."""
+        for topic in answer_topics(self.name):
+            yield f"{topic}-0", topic, answer_records(self.name, topic)
+
+
 class CopyTest(unittest.TestCase):
     """A test class whose tests change copies of the fixtures."""
 

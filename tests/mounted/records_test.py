@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from mounted import (ENOENT, MountedTest, answer_kcat, answer_offsets, answer_records, answer_topics,
+from mounted import (ENOENT, FixtureTests, MountedTest, answer_kcat, answer_offsets, answer_records,
                      error_of, is_plain, is_text, output, read, sampled)
 
 TYPES = {"CreateTime": "create", "LogAppendTime": "logappend", "NoTimestampType": None}
@@ -18,19 +18,8 @@ def text_or_base64(data):
     return base64.b64encode(data).decode(), "base64"
 
 
-class RecordTests:
+class RecordTests(FixtureTests):
     """Every record of every topic of one fixture."""
-
-    name = None
-
-    @classmethod
-    def setUpClass(cls):
-        cls.source = cls.name
-        super().setUpClass()
-
-    def each_topic(self):
-        for topic in answer_topics(self.name):
-            yield f"{topic}-0", topic, answer_records(self.name, topic)
 
     def test_the_plain_name_holds_exactly_the_value(self):
         for partition, _, records in self.each_topic():

@@ -9,8 +9,8 @@ import time
 import unittest
 
 import kafka_batch
-from mounted import (CopyTest, ENOENT, MountedTest, SAMPLE, answer_dump, answer_kcat, answer_records,
-                     answer_topics, error_of, fixture, is_plain, is_text, output, read, run, wait_until)
+from mounted import (CopyTest, ENOENT, FixtureTests, MountedTest, SAMPLE, answer_dump, answer_kcat,
+                     answer_records, error_of, fixture, is_plain, is_text, output, read, run, wait_until)
 
 
 def values_of(records):
@@ -58,19 +58,8 @@ def segments_of(source, partition):
     return sorted(int(f[:20]) for f in files if f.endswith(".log"))
 
 
-class StreamTests:
+class StreamTests(FixtureTests):
     """Every stream of every topic of one fixture."""
-
-    name = None
-
-    @classmethod
-    def setUpClass(cls):
-        cls.source = cls.name
-        super().setUpClass()
-
-    def each_topic(self):
-        for topic in answer_topics(self.name):
-            yield f"{topic}-0", topic, answer_records(self.name, topic)
 
     def test_values_keys_and_tables_of_the_partition(self):
         for partition, _, records in self.each_topic():

@@ -3,21 +3,12 @@
 import datetime
 import unittest
 
-from mounted import (ENOENT, Mount, MountedTest, answer_records, answer_times, answer_topics, fixture,
+from mounted import (ENOENT, FixtureTests, Mount, MountedTest, answer_records, answer_times, fixture,
                      sampled)
 
 
-class TimeTests:
-    name = None
-
-    @classmethod
-    def setUpClass(cls):
-        cls.source = cls.name
-        super().setUpClass()
-
-    def each_topic(self):
-        for topic in answer_topics(self.name):
-            yield f"{topic}-0", topic
+class TimeTests(FixtureTests):
+    """Every time asked of every topic of one fixture."""
 
     def check_link(self, path, offset):
         if offset is None:
@@ -26,19 +17,19 @@ class TimeTests:
             self.assertEqual(self.mount.link(path), f"../offsets/{offset}", path)
 
     def test_the_link_leads_where_a_consumer_would_read_on(self):
-        for partition, topic in self.each_topic():
+        for partition, topic, _ in self.each_topic():
             for told in sampled(answer_times(self.name, topic)):
                 self.check_link(f"{partition}/time/{told['ts']}", told["link"])
 
     def test_json_is_linked_likewise(self):
-        for partition, topic in self.each_topic():
+        for partition, topic, _ in self.each_topic():
             for told in answer_times(self.name, topic)[::11]:
                 if told["link"] is not None:
                     self.assertEqual(self.mount.link(f"{partition}/time/{told['ts']}.json"),
                                      f"../offsets/{told['link']}.json")
 
     def test_lookup_shows_kafkas_answer_and_the_links(self):
-        for partition, topic in self.each_topic():
+        for partition, topic, _ in self.each_topic():
             for told in sampled(answer_times(self.name, topic)[::5]):
                 shown = self.mount.lookup(f"{partition}/time/{told['ts']}.lookup")
                 self.assertEqual(list(shown)[0], "result")
@@ -48,7 +39,7 @@ class TimeTests:
                 self.assertEqual(shown["offsets_for_times"], kafka, (topic, told, shown))
 
     def test_ranges_of_time_hold_what_is_dated_in_them(self):
-        for partition, topic in self.each_topic():
+        for partition, topic, _ in self.each_topic():
             records = answer_records(self.name, topic)
             times = sorted({r["ts"] for r in records if r["ts"] >= 0})
             if len(times) < 4:
@@ -60,7 +51,7 @@ class TimeTests:
                 self.assertEqual([o["offset"] for o in shown], inside, (topic, low, high))
 
     def test_one_name_a_segment_is_listed(self):
-        for partition, topic in self.each_topic():
+        for partition, topic, _ in self.each_topic():
             records = answer_records(self.name, topic)
             names = self.mount.names(f"{partition}/time")
             self.assertLessEqual(len(names), len(self.mount.names(f"{partition}/segments")))
