@@ -323,15 +323,7 @@ class Walk {
   }
 
   PlacedBatch placed(const BatchHeader& header) const {
-    return {segment_->base_offset(),
-            segment_,
-            position_,
-            header.size_bytes,
-            header.crc,
-            header.base_offset,
-            header.last_offset,
-            header.leader_epoch,
-            header.is_v2()};
+    return {segment_->base_offset(), segment_, position_, header};
   }
 
   // True for the batch that the chunk before ended in.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "storage/segment_files.h"
@@ -17,6 +18,18 @@ using storage::Position;
 using storage::Result;
 using storage::Segment;
 using storage::SegmentEntry;
+
+namespace {
+
+// Whether it may have been written after the truncation that took `last`: then it has a later
+// epoch, or in the same one a later time. Where times are in no order a stream may end a little
+// before it must.
+bool may_be_newer(const storage::BatchHeader& batch, const storage::BatchHeader& last) {
+  return std::tie(batch.leader_epoch, batch.max_timestamp) >
+         std::tie(last.leader_epoch, last.max_timestamp);
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const LogPieces>> LogPieces::make(std::shared_ptr<const PartitionLog> log,
                                                          const Span& span) {
@@ -271,7 +284,7 @@ Result<void> LogPieces::check_same(std::size_t piece, const SegmentEntry& entry,
                                    const StreamPiece& value) const {
   if (!stays_ || value.begin == value.end) return {};
   ASSIGN_OR_RETURN(const auto last, last_in(entry, value.segment, value.end));
-  const Seen seen = last ? Seen{last->position, last->crc} : Seen{};
+  const Seen seen = last ? Seen{last->position, last->header.crc} : Seen{};
   const MutexLock lock(mutex_);
   if (seen_.emplace(piece, seen).first->second == seen) return {};
   return storage::fail(gone(piece, "compacted, or written anew,"));
@@ -302,11 +315,7 @@ Result<std::optional<PlacedBatch>> LogPieces::last_in(const SegmentEntry& entry,
                                                       const std::shared_ptr<const Segment>& segment,
                                                       Position end) const {
   const auto placed = [&](Position position, const storage::BatchHeader& header) {
-    return PlacedBatch{entry.base_offset,  segment,
-                       position,           header.size_bytes,
-                       header.crc,         header.base_offset,
-                       header.last_offset, header.leader_epoch,
-                       header.is_v2()};
+    return PlacedBatch{entry.base_offset, segment, position, header};
   };
   const auto tail = log_->tail(entry);
   if (tail && tail->end == end && tail->last_batch)
@@ -336,8 +345,7 @@ Result<PlacedState> LogPieces::state_now(const PlacedBatch& batch) const {
 Result<LogPieces::Standing> LogPieces::standing(std::span<const PlacedBatch> given) const {
   ASSIGN_OR_RETURN(const bool cut, is_cut());
   for (const PlacedBatch& batch : given) {
-    // Only what was written after the truncation has a later epoch.
-    if (cut && batch.leader_epoch > last_batch_->leader_epoch) return Standing::kCut;
+    if (cut && may_be_newer(batch.header, last_batch_->header)) return Standing::kCut;
     if (cut) {
       ASSIGN_OR_RETURN(const PlacedState state, state_now(batch));
       if (state == PlacedState::kReplaced) return Standing::kCut;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "storage/batch_header.h"
 
@@ -18,21 +19,29 @@ using storage::SegmentEntry;
 
 namespace {
 
-bool is_it(const PlacedBatch& batch, const BatchHeader& header) {
-  return header.base_offset == batch.base_offset && header.last_offset == batch.last_offset &&
-         header.leader_epoch == batch.leader_epoch;
+// Whether `now` may be what compaction left of `then`: it may take records, the newest too, and
+// leaves the rest of the header. What was written anew in the place of what was truncated has
+// another leader's epoch, or at least another producer, sequence or time.
+// Source: Kafka's MemoryRecords.filterTo, DefaultRecordBatch.writeEmptyHeader.
+bool is_it(const BatchHeader& then, const BatchHeader& now) {
+  const auto identity = [](const BatchHeader& header) {
+    return std::tuple(header.base_offset, header.last_offset, header.leader_epoch,
+                      header.producer_id, header.producer_epoch, header.base_sequence);
+  };
+  return identity(then) == identity(now) && now.max_timestamp <= then.max_timestamp;
 }
 
-// In a segment that is another file now: compaction leaves a batch its offsets and its epoch, and a
-// batch that a new leader wrote in its place has another epoch.
+// In a segment that is another file now.
 Result<PlacedState> search(const PlacedBatch& batch, const PartitionLog& log,
                            const std::vector<SegmentEntry>& entries, std::size_t index) {
+  const BatchHeader& then = batch.header;
   ASSIGN_OR_RETURN(const auto segment, log.segment(entries[index]));
   ASSIGN_OR_RETURN(const Position limit, log.valid_end(entries[index]));
-  const auto place = segment->find_batch(batch.last_offset, limit);
+  const auto place = segment->find_batch(then.last_offset, limit);
   if (place) {
-    if (place->header.base_offset > batch.last_offset || !batch.is_v2) return PlacedState::kPassed;
-    return is_it(batch, place->header) ? PlacedState::kThere : PlacedState::kReplaced;
+    const BatchHeader& now = place->header;
+    if (now.base_offset > then.last_offset || !then.is_v2()) return PlacedState::kPassed;
+    return is_it(then, now) ? PlacedState::kThere : PlacedState::kReplaced;
   }
   switch (place.error().code) {
     case Errc::kNotFound:
@@ -62,12 +71,13 @@ Result<bool> lies_there(const PlacedBatch& batch, const Segment& segment) {
   BatchHeader header;
   const auto status =
       storage::parse_batch_header(storage::Bytes(bytes.data(), read), header, nullptr);
-  return status == storage::HeaderStatus::kOk && header.crc == batch.crc && is_it(batch, header);
+  return status == storage::HeaderStatus::kOk && header.crc == batch.header.crc &&
+         is_it(batch.header, header);
 }
 
 Result<PlacedState> state_of(const PlacedBatch& batch, const PartitionLog& log,
                              Offset log_start_offset) {
-  if (log_start_offset > batch.last_offset) return PlacedState::kPassed;
+  if (log_start_offset > batch.header.last_offset) return PlacedState::kPassed;
   ASSIGN_OR_RETURN(const auto segment, segment_of(batch.segment_base_offset, log));
   if (segment != nullptr) {
     ASSIGN_OR_RETURN(const bool there, lies_there(batch, *segment));
@@ -80,7 +90,7 @@ Result<PlacedState> state_of(const PlacedBatch& batch, const PartitionLog& log,
   for (int tries = 1;; ++tries) {
     const auto entries = log.segments();
     const auto after = std::upper_bound(
-        entries->begin(), entries->end(), batch.last_offset,
+        entries->begin(), entries->end(), batch.header.last_offset,
         [](Offset offset, const SegmentEntry& e) { return offset < e.base_offset; });
     // No segment so old, but newer ones: retention, that the caller has not heard of.
     if (after == entries->begin())
@@ -96,8 +106,7 @@ bool LogPlace::hint_holds_in(const std::shared_ptr<const Segment>& segment) cons
   if (!hint || hint->segment_base_offset != segment->base_offset()) return false;
   if (hint->segment.lock() == segment) return true;
   if (!given || given->segment_base_offset != segment->base_offset()) return false;
-  if (hint->position != given->position && hint->position != given->position + given->size_bytes)
-    return false;
+  if (hint->position != given->position && hint->position != given->end()) return false;
   const auto there = lies_there(*given, *segment);
   return there && *there;
 }

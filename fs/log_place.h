@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "storage/batch_header.h"
 #include "storage/partition_log.h"
 #include "storage/result.h"
 #include "storage/segment.h"
@@ -17,12 +18,9 @@ struct PlacedBatch {
   // The open file that it was read from. An inode's number tells less: it comes again soon.
   std::weak_ptr<const storage::Segment> segment;
   storage::Position position{};
-  std::int64_t size_bytes = 0;
-  std::uint32_t crc = 0;
-  storage::Offset base_offset{};
-  storage::Offset last_offset{};
-  storage::LeaderEpoch leader_epoch = storage::kNoLeaderEpoch;
-  bool is_v2 = true;
+  storage::BatchHeader header;
+
+  storage::Position end() const { return position + header.size_bytes; }
 };
 
 enum class PlacedState {

@@ -242,10 +242,8 @@ class Walk : private BigLines {
 
   void note_reached() {
     if (!taken_) return;
-    const BatchHeader& header = taken_->header;
-    end_.reached = PlacedBatch{piece_.segment_base_offset, piece_.segment,      taken_->position,
-                               header.size_bytes,          header.crc,          header.base_offset,
-                               header.last_offset,         header.leader_epoch, header.is_v2()};
+    end_.reached =
+        PlacedBatch{piece_.segment_base_offset, piece_.segment, taken_->position, taken_->header};
   }
 
   Result<void> became_shorter() const {

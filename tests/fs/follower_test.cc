@@ -456,6 +456,45 @@ TEST_F(FollowerTest, RecordsThatTookThePlaceOfOthersUnseenAreNotMixedWithThem) {
   EXPECT_EQ(take(*shares).text, "a\nB\nc\n");
 }
 
+// A sole replica's log that is recovered and written on keeps its epoch: only compaction leaves a
+// batch its producer and its sequence, and makes it no newer.
+TEST_F(FollowerTest, WhatIsWrittenAnewInTheSameEpochIsNoCompaction) {
+  const auto newer = [](LogBuilder& other) {
+    other.producer(7, 2).batch({"a"}).clock(LogBuilder::kFirstTime + 500).batch({"B"});
+  };
+  const auto another_producer = [](LogBuilder& other) {
+    other.clock(0).producer(8, 2).batch({"a"}).batch({"B"});
+  };
+  const auto another_producer_epoch = [](LogBuilder& other) {
+    other.clock(0).producer(7, 3).batch({"a"}).batch({"B"});
+  };
+  const auto another_sequence = [](LogBuilder& other) {
+    other.clock(0).batch({"a"}).producer(7, 2).batch({"B"});
+  };
+  const auto compacted = [](LogBuilder& other) {
+    other.clock(0).producer(7, 2).batch({"a"}).batch({"B"});
+  };
+  using Write = void (*)(LogBuilder&);
+  int number = 0;
+  for (const auto& [write, is_replaced] : {std::pair<Write, bool>{newer, true},
+                                           {another_producer, true},
+                                           {another_producer_epoch, true},
+                                           {another_sequence, true},
+                                           {compacted, false}}) {
+    SCOPED_TRACE(number);
+    LogBuilder log(temp_ / std::to_string(number) + "/orders-3");
+    open_log(log.producer(7, 2).batch({"a"}).batch({"b"}).build());
+    const auto follower = follow("0");
+    EXPECT_EQ(take(*follower).text, "a\nb\n");
+    LogBuilder other(temp_ / "other" + std::to_string(number++));
+    write(other);
+    tests::write_file(log.log_path() + ".swap", other.log());
+    std::filesystem::rename(log.log_path() + ".swap", log.log_path());
+    const auto expected = is_replaced ? std::optional(Errc::kOutOfRange) : std::nullopt;
+    EXPECT_EQ(take(*follower).error, expected);
+  }
+}
+
 TEST_F(FollowerTest, ATruncationToWhereTheFollowerStandsTakesNothingFromIt) {
   LogBuilder log(dir_);
   open_log(log.batch({"a"}).build());
