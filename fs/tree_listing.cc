@@ -35,6 +35,20 @@ void add_fixed(Items& items, const Node& dir) {
   }
 }
 
+// Whether something is there for the links of a partition to lead to. Where the source takes long
+// to say: as if it were.
+struct LinksOf {
+  bool to_records = true;
+  bool to_segments = true;
+};
+LinksOf links_of(const std::shared_ptr<const PartitionView>& view) {
+  const auto look = [view] {
+    const auto first = view->log->first_record();
+    return LinksOf{!first || first->has_value(), view->active_segment().has_value()};
+  };
+  return view->log->dir()->ask_briefly<LinksOf>(look).value_or(LinksOf{});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
@@ -48,8 +62,11 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
     }
     case NodeKind::kSegments: {
       ASSIGN_OR_RETURN(auto view, this->view(dir));
-      view->log->refresh();
-      RETURN_IF_ERROR(require_listed(*view));
+      const auto listed = view->log->dir()->ask_briefly<Result<void>>([view] {
+        view->log->refresh();
+        return require_listed(*view);
+      });
+      if (listed) RETURN_IF_ERROR(*listed);
       return std::make_unique<SegmentsListing>(std::move(view));
     }
     case NodeKind::kTime: {
@@ -87,14 +104,15 @@ Result<std::unique_ptr<DirectoryListing>> Tree::list(const Node& dir) {
       ASSIGN_OR_RETURN(const auto view, this->view(dir));
       add_fixed(items, dir);
       // Links that would lead nowhere, and what only a log has that is written.
-      const auto first = view->log->first_record();
-      const bool is_empty = first && !*first;
-      const bool has_segments = view->active_segment().has_value();
+      const LinksOf links = links_of(view);
       std::erase_if(items, [&](const NamesListing::Item& item) {
-        const NodeKind kind = item.node.kind;
-        return (is_empty && (kind == NodeKind::kFirstLink || kind == NodeKind::kLastLink)) ||
-               (!has_segments && kind == NodeKind::kActiveLink) ||
-               (kind == NodeKind::kAppend && !is_written(item.node));
+        switch (item.node.kind) {
+          case NodeKind::kFirstLink:
+          case NodeKind::kLastLink: return !links.to_records;
+          case NodeKind::kActiveLink: return !links.to_segments;
+          case NodeKind::kAppend: return !is_written(item.node);
+          default: return false;
+        }
       });
       break;
     }

@@ -105,9 +105,9 @@ struct DirCalls {
   std::shared_ptr<const IoBackend> io;
 };
 
-// What a source that may not answer said of its directories last. Calls share it: they note their
-// answers themselves, however late these come.
-struct SeenDirectories {
+// What a source that may not answer said of its directories and files last. Calls share it: they
+// note their answers themselves, however late these come.
+struct SeenInfos {
   static constexpr std::size_t kMost = 1U << 16;
   static constexpr std::size_t kMostAsked = 8;
 
@@ -118,10 +118,10 @@ struct SeenDirectories {
   }
   void note(const std::string& below, const Result<FileInfo>& info) {
     const MutexLock lock(mutex);
-    if (info && S_ISDIR(info->mode)) {
+    if (info) {
       if (infos.size() >= kMost) infos.clear();
       infos.insert_or_assign(below, *info);
-    } else if (info || info.error().code == Errc::kNotFound) {
+    } else if (info.error().code == Errc::kNotFound) {
       infos.erase(below);
     }
   }
@@ -240,9 +240,7 @@ Result<std::shared_ptr<const SourceDir>> SourceDir::open(
 
 SourceDir::SourceDir(std::shared_ptr<const DirCalls> calls,
                      std::shared_ptr<const SourceGuard> guard)
-    : calls_(std::move(calls)),
-      guard_(std::move(guard)),
-      seen_(std::make_shared<SeenDirectories>()) {}
+    : calls_(std::move(calls)), guard_(std::move(guard)), seen_(std::make_shared<SeenInfos>()) {}
 
 const std::string& SourceDir::path() const { return calls_->path; }
 const std::string& SourceDir::real_path() const { return calls_->real_path; }

@@ -14,8 +14,8 @@
 
 namespace offsetfs::storage {
 
-struct DirCalls;         // dir.cc
-struct SeenDirectories;  // dir.cc
+struct DirCalls;   // dir.cc
+struct SeenInfos;  // dir.cc
 
 // A source directory (a log directory, or a partition directory that was given alone) and what lies
 // below it. Paths are relative to it and never leave it: no symbolic link is followed at any depth
@@ -46,8 +46,8 @@ class SourceDir {
   // `path` itself may be a symbolic link: the user typed it. kNotFound, kIo; kInvalid if it is no
   // directory.
   // With `guard`, and on a file system that may never answer (another machine's, a daemon's), calls
-  // are given up after its time; of directories that were seen before then tells what was seen. An
-  // answer that comes too late for who asked is what is told next time.
+  // are given up after its time; info() of what was seen before then tells what was seen. An answer
+  // that comes too late for who asked is what is told next time.
   static Result<std::shared_ptr<const SourceDir>> open(
       const std::string& path, std::shared_ptr<const IoBackend> io,
       std::optional<SourceGuard::Options> guard = std::nullopt);
@@ -78,16 +78,30 @@ class SourceDir {
   const std::shared_ptr<const IoBackend>& io() const;
   // Whether calls may be given up.
   bool is_guarded() const { return guard_ != nullptr; }
+  // Whether it has not answered for a while. False: it does, or nobody asks.
+  bool is_slow() const { return guard_ != nullptr && guard_->is_slow(); }
+  // What `ask` comes to, which makes several calls, for who must not wait long for it. Nothing: it
+  // would take longer; it may go on by itself, and owns what it uses.
+  template <class T>
+  std::optional<T> ask_briefly(std::function<T()> ask) const {
+    if (guard_ == nullptr) return ask();
+    const auto answer = std::make_shared<std::optional<T>>();
+    if (guard_->is_slow() ||
+        !guard_->run_together([answer, ask = std::move(ask)] { answer->emplace(ask()); },
+                              kPatience))
+      return std::nullopt;
+    return std::move(*answer);
+  }
 
  private:
-  // How long who asks of a directory that was seen before waits for news of it.
+  // How long who asks of what was seen before waits for news of it.
   static constexpr std::chrono::milliseconds kPatience{200};
 
   SourceDir(std::shared_ptr<const DirCalls> calls, std::shared_ptr<const SourceGuard> guard);
 
   const std::shared_ptr<const DirCalls> calls_;
   const std::shared_ptr<const SourceGuard> guard_;  // null: calls are just made
-  const std::shared_ptr<SeenDirectories> seen_;     // of a guarded one
+  const std::shared_ptr<SeenInfos> seen_;           // of a guarded one
 };
 
 // The whole of a small file. kTooLarge beyond `limit_bytes`.

@@ -254,7 +254,7 @@ std::shared_ptr<const LogDir::Listing> LogDir::listing(bool look_now) const {
   }
   if (old && (single_ || (old->mtimes_ns == fresh->mtimes_ns && !old->may_be_stale))) return old;
   bool failed = false;
-  auto found = scan(old.get(), failed);
+  auto found = scan(old.get(), look_now, failed);
   fresh->may_be_stale = fresh->may_be_stale || failed;
   if (failed && old && old->may_be_stale && old->mtimes_ns == fresh->mtimes_ns &&
       std::ranges::equal(old->found, found, &Found::is_same)) {
@@ -277,7 +277,7 @@ void LogDir::look_for_removed() const {
   }
 }
 
-std::vector<LogDir::Found> LogDir::scan(const Listing* old, bool& failed) const {
+std::vector<LogDir::Found> LogDir::scan(const Listing* old, bool patient, bool& failed) const {
   std::vector<Found> found;
   if (single_) {
     Found itself;
@@ -286,14 +286,14 @@ std::vector<LogDir::Found> LogDir::scan(const Listing* old, bool& failed) const 
     found.push_back(std::move(itself));
     return found;
   }
-  for (std::size_t i = 0; i < dirs_.size(); ++i) scan_dir(i, old, found, failed);
+  for (std::size_t i = 0; i < dirs_.size(); ++i) scan_dir(i, old, patient, found, failed);
   // As name_twins() has them, so that two scans can be compared.
   std::ranges::sort(found, {}, [](const Found& f) { return std::tie(f.below, f.dir); });
   return found;
 }
 
 // What can't be listed or looked at for a while is not gone: what was known of it stands.
-void LogDir::scan_dir(std::size_t dir, const Listing* old, std::vector<Found>& found,
+void LogDir::scan_dir(std::size_t dir, const Listing* old, bool patient, std::vector<Found>& found,
                       bool& failed) const {
   const auto has_failed = [&](const Error& error, const std::string& name) {
     if (error.code == Errc::kNotFound) return false;
@@ -309,6 +309,11 @@ void LogDir::scan_dir(std::size_t dir, const Listing* old, std::vector<Found>& f
       found.back().shown = known.below;
     }
   };
+  if (old != nullptr && !patient && dirs_[dir]->is_slow()) {
+    failed = true;
+    keep_old(nullptr);
+    return;
+  }
   std::vector<Found> listing;
   const auto listed = dirs_[dir]->list("", [&](const SourceDir::Entry& entry) {
     auto name = parse_partition_dir(entry.name);

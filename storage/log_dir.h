@@ -100,8 +100,10 @@ class LogDir : public LogSource {
   std::shared_ptr<const Listing> listing(bool look_now) const;
   void look_for_removed() const;
   // `old` (may be null): what stands where a directory can't be read now; `failed`: there is one.
-  std::vector<Found> scan(const Listing* old, bool& failed) const;
-  void scan_dir(std::size_t dir, const Listing* old, std::vector<Found>& found, bool& failed) const;
+  // Unless `patient` one that is slow to answer is not waited for either.
+  std::vector<Found> scan(const Listing* old, bool patient, bool& failed) const;
+  void scan_dir(std::size_t dir, const Listing* old, bool patient, std::vector<Found>& found,
+                bool& failed) const;
   void alien(const SourceDir& dir, const SourceDir::Entry& entry) const;
   void name_twins(std::vector<Found>& found) const;
   std::shared_ptr<PartitionLog> make_log(const Found& found) const;

@@ -155,6 +155,10 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::snapshot() const {
     const MutexLock lock(mutex_);
     if (snapshot_) return snapshot_;
   }
+  if (dir_->is_slow()) {  // whoever is told of changes looks, and waits, for all
+    const MutexLock lock(mutex_);
+    if (snapshot_) return snapshot_;
+  }
   return look_again();
 }
 

@@ -80,7 +80,7 @@ struct SegmentTimestamp {
 // The directory is looked at (its mtime) once in kRecheckMs at most; the active segment's size at
 // every call that depends on the log end. What seems to be beyond the end, or gone, is looked for
 // in a fresh listing before that is answered. refresh() looks at once: for those who were told of a
-// change.
+// change. Of a source that is slow to answer the last listing counts until then.
 class PartitionLog {
  public:
   static constexpr std::int64_t kRecheckMs = 50;

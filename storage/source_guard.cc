@@ -21,13 +21,14 @@ constexpr milliseconds kSlow{200};
 constexpr int kMostIdle = 8;
 constexpr int kMostThreads = 128;
 
-struct Job {
+}  // namespace
+
+struct SourceGuard::Job {
   std::function<void()> call;
-  Clock::time_point begun{};
+  bool asks_source = true;  // by itself: not through other jobs
+  const Clock::time_point begun = Clock::now();
   bool done = false;
 };
-
-}  // namespace
 
 struct SourceGuard::Shared {
   std::string source;
@@ -47,6 +48,8 @@ struct SourceGuard::Shared {
 
   void work(const std::shared_ptr<Shared>& self);
   int submit(const std::shared_ptr<Shared>& self, std::shared_ptr<Job> job);
+  bool wait_for(const std::shared_ptr<Job>& job, milliseconds patience,
+                std::unique_lock<std::mutex>& lock);
   // Under the lock: who hears it may be gone once the guard is.
   void say(const std::string& what) const {
     if (!ended && options.notice) options.notice(source + ": " + what);
@@ -62,16 +65,15 @@ void SourceGuard::Shared::work(const std::shared_ptr<Shared>& self) {
     if (queue.empty()) break;
     const auto job = std::move(queue.front());
     queue.pop_front();
-    job->begun = Clock::now();
-    under_way.insert(job);
+    if (job->asks_source) under_way.insert(job);
     lock.unlock();
     job->call();
     job->call = nullptr;  // what it used is given back here too: a close may hang as well
     lock.lock();
     under_way.erase(job);
     job->done = true;
-    last_answer = Clock::now();
-    const bool answers_again = std::exchange(stalled, false);
+    if (job->asks_source) last_answer = Clock::now();
+    const bool answers_again = job->asks_source && std::exchange(stalled, false);
     done.notify_all();
     if (answers_again) say("the source answers again");
     if (idle >= kMostIdle) break;
@@ -97,6 +99,16 @@ int SourceGuard::Shared::submit(const std::shared_ptr<Shared>& self, std::shared
   return 0;
 }
 
+// True: it is done. Else it has not begun, or goes on by itself.
+bool SourceGuard::Shared::wait_for(const std::shared_ptr<Job>& job, milliseconds patience,
+                                   std::unique_lock<std::mutex>& lock) {
+  ++waiting;
+  done.wait_for(lock, patience, [&] { return job->done || stalled; });
+  --waiting;
+  if (!job->done) std::erase(queue, job);
+  return job->done;
+}
+
 SourceGuard::SourceGuard(std::string source, Options options)
     : shared_(std::make_shared<Shared>()) {
   shared_->source = std::move(source);
@@ -117,7 +129,7 @@ bool SourceGuard::is_slow() const {
   const auto now = Clock::now();
   if (now - shared_->last_answer <= kSlow) return false;
   for (const auto& job : shared_->under_way)
-    if (now - job->begun > kSlow) return true;
+    if (now - job->begun >= kSlow) return true;
   return false;
 }
 
@@ -133,13 +145,8 @@ Result<void> SourceGuard::run(std::function<void()> call, milliseconds patience)
     std::erase(shared_->queue, job);
     return fail(Error{Errc::kIo, failed, shared_->source + ": no thread to ask it with"});
   }
-  ++shared_->waiting;
-  const bool done =
-      shared_->done.wait_for(lock, patience, [&] { return job->done || shared_->stalled; });
-  --shared_->waiting;
-  if (job->done) return {};
-  std::erase(shared_->queue, job);
-  const bool is_first = !done && patience == timeout() && !std::exchange(shared_->stalled, true);
+  if (shared_->wait_for(job, patience, lock)) return {};
+  const bool is_first = patience == timeout() && !std::exchange(shared_->stalled, true);
   if (is_first) {
     shared_->done.notify_all();
     const auto ms = patience.count();
@@ -148,6 +155,19 @@ Result<void> SourceGuard::run(std::function<void()> call, milliseconds patience)
                  ": what needs it fails until it does (-o io_timeout)");
   }
   return stalled();
+}
+
+bool SourceGuard::run_together(std::function<void()> calls, milliseconds patience) const {
+  const auto job = std::make_shared<Job>();
+  job->call = std::move(calls);
+  job->asks_source = false;
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->stalled || shared_->waiting >= kMostWaiting) return false;
+  if (shared_->submit(shared_, job) != 0) {
+    std::erase(shared_->queue, job);
+    return false;
+  }
+  return shared_->wait_for(job, patience, lock);
 }
 
 void SourceGuard::leave_to_itself(std::function<void()> call) const {

@@ -46,6 +46,9 @@ class SourceGuard {
             patience));
     return std::move(**answer);
   }
+  // For what makes calls of its own through this guard, each with its own patience. True: it is
+  // over. False: it goes on by itself. How long it takes says nothing of the source.
+  bool run_together(std::function<void()> calls, std::chrono::milliseconds patience) const;
   // For what nobody waits for: the end of a file.
   void leave_to_itself(std::function<void()> call) const;
 
@@ -55,6 +58,7 @@ class SourceGuard {
   std::chrono::milliseconds timeout() const;
 
  private:
+  struct Job;
   struct Shared;
   const std::shared_ptr<Shared> shared_;  // threads that hang outlive us
 };

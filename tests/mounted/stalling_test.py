@@ -119,6 +119,46 @@ class ListingTest(DaemonTest):
         self.assertEqual(was_listed, 1)
         self.assertIn("orders-0", str(listed[0]))
 
+    def names_while_it_stalls(self, *paths):
+        """The names in the directories, and which of them were told before the source answered."""
+        self.daemon.send_signal(signal.SIGSTOP)
+        names = {}
+
+        def list_all():
+            for path in paths:
+                names[path] = self.mounted.names(path)
+        looking = threading.Thread(target=list_all, daemon=True)
+        looking.start()
+        looking.join(PATIENCE)
+        told = list(names)
+        self.daemon.send_signal(signal.SIGCONT)
+        looking.join()
+        return names, told
+
+    def test_no_directory_of_names_waits_for_the_source(self):
+        base = "orders-0/segments/00000000000000000000"
+        paths = ("", "topics", "topics/orders", "orders-0", "orders-0/segments", base,
+                 "orders-0/retention", "untouched-0")
+        # What is new is looked for again a little later: that must not be waited for either.
+        self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
+        before = {path: self.mounted.names(path) for path in paths}
+        os.makedirs(f"{self.below}/new-0")
+        kafka_batch.write_log(f"{self.below}/orders-0", [kafka_batch.batch(5000, [b"new"])], 5000)
+        wait_until(lambda: "new-0" in self.mounted.names(), "the new partition")
+        names, told = self.names_while_it_stalls(*paths)
+        self.assertEqual(told, list(paths))
+        for path in paths[3:]:
+            if path != "orders-0/segments":
+                self.assertEqual(names[path], before[path])
+        for name in ("first", "last", "active"):
+            self.assertIn(name, names["orders-0"])
+
+    def test_a_log_that_was_never_read_has_all_its_names(self):
+        names, told = self.names_while_it_stalls("untouched-0")
+        self.assertEqual(told, ["untouched-0"])
+        for name in ("first", "last", "active", "offsets"):
+            self.assertIn(name, names["untouched-0"])
+
 
 # Each answer comes too late for who asked.
 class SlowTest(DaemonTest):

@@ -105,6 +105,38 @@ TEST_F(SourceGuardTest, ImpatienceIsNoReasonToCallTheSourceStalled) {
   gate_->open();
 }
 
+TEST_F(SourceGuardTest, WhatMakesCallsOfItsOwnIsWaitedForAsLongAndSaysNothingOfTheSource) {
+  const std::shared_ptr<SourceGuard> guarding = guard(milliseconds(60'000));
+  int answer = 0;
+  EXPECT_TRUE(guarding->run_together([&] { EXPECT_TRUE(guarding->run([&] { answer = 7; })); },
+                                     milliseconds(60'000)));
+  EXPECT_EQ(answer, 7);
+  const auto hangs = [guarding, gate = gate_] {
+    EXPECT_TRUE(guarding->run([gate] { gate->pass(); }));
+  };
+  EXPECT_FALSE(guarding->run_together(hangs, milliseconds(10)));
+  EXPECT_TRUE(guarding->run([] {}));
+  EXPECT_EQ(notices(), 0U);
+  gate_->open();
+}
+
+// Else a source would seem to answer again whenever somebody has given up.
+TEST_F(SourceGuardTest, WhoseCallsWereGivenUpIsNoAnswer) {
+  const std::shared_ptr<SourceGuard> guarding = guard(milliseconds(50));
+  const auto over = std::make_shared<Gate>();
+  guarding->run_together(
+      [guarding, gate = gate_, over] {
+        EXPECT_FALSE(guarding->run([gate] { gate->pass(); }));
+        over->open();
+      },
+      milliseconds(60'000));
+  over->pass();
+  EXPECT_TRUE(guarding->is_slow());
+  EXPECT_FALSE(guarding->run_together([] {}, milliseconds(60'000)));
+  EXPECT_EQ(notices(), 1U);
+  gate_->open();
+}
+
 TEST_F(SourceGuardTest, ASourceThatAnswersOthersIsNotSlowBecauseOneCallHangs) {
   const auto guarding = guard(milliseconds(60'000));
   EXPECT_FALSE(guarding->run([gate = gate_] { gate->pass(); }, milliseconds(10)));
