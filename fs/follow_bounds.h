@@ -6,10 +6,12 @@
 
 namespace offsetfs::fs {
 
-// The offsets that a follower may read now: [log_start_offset, end). It waits at `end`.
+// The offsets that a follower may read now: [log_start_offset, end). It waits at `end`, unless that
+// is the last one: of a topic that was deleted.
 struct FollowBounds {
   storage::Offset log_start_offset{};
   storage::Offset end{};
+  bool is_last = false;
 };
 
 // Asked of the log afresh. The one place that says how far a follower may read: whatever ends the

@@ -1,5 +1,6 @@
 #include "fs/followed_log.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace offsetfs::fs {
@@ -8,6 +9,7 @@ using storage::Errc;
 using storage::LogChanges;
 using storage::MutexLock;
 using storage::Offset;
+using storage::PartitionLog;
 using storage::Result;
 
 FollowedLog::FollowedLog(std::shared_ptr<const PartitionView> view,
@@ -45,12 +47,25 @@ Result<FollowBounds> FollowedLog::look() {
   if (view_->log->segments()->empty()) {
     const auto known = shared_->source->open(view_->id);
     if (!known && known.error().code == Errc::kNotFound)
-      return storage::fail(Errc::kOutOfRange,
-                           view_->log->topic_partition().to_string() + " is gone");
+      return storage::fail(Errc::kOutOfRange, why_over(nullptr));
   }
   const MutexLock lock(mutex_);
   bounds_ = fresh;
   return fresh;
+}
+
+std::string FollowedLog::why_over(const PlacedBatch* given) const {
+  const PartitionLog& log = *view_->log;
+  const std::string name = log.topic_partition().to_string();
+  if (log.state() == storage::DirState::kDelete) return name + ": its topic was deleted";
+  const auto segments = log.segments();
+  if (segments->empty()) return name + " is gone";
+  // A directory may be removed file by file.
+  const bool is_there =
+      given == nullptr || std::ranges::binary_search(*segments, given->segment_base_offset, {},
+                                                     &storage::SegmentEntry::base_offset);
+  if (!is_there) return name + ": the segment of records that it was given was removed";
+  return name + ": records that it was given were truncated away";
 }
 
 Result<PlacedState> FollowedLog::state_of(const PlacedBatch& given, const FollowBounds& bounds) {
@@ -150,7 +165,8 @@ std::vector<FollowedLog::Wake> FollowedLog::take_waiters(const Result<FollowBoun
   const MutexLock lock(mutex_);
   for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
     const auto& above = waiter->second.above;
-    const bool due = shared_->stopped || !bounds || !above || bounds->end > *above ||
+    const bool due = shared_->stopped || !bounds || bounds->is_last || !above ||
+                     bounds->end > *above ||
                      (waiter->second.fears_truncation && bounds->end < *above);
     if (!due) {
       ++waiter;

@@ -110,6 +110,9 @@ class FollowedLog : public std::enable_shared_from_this<FollowedLog> {
   // Of what was given out, `bounds` being the newest seen. Forgets what is shared if it was
   // replaced.
   storage::Result<PlacedState> state_of(const PlacedBatch& given, const FollowBounds& bounds);
+  // For the log, once nothing more is to be given: the topic was deleted, or the partition is gone,
+  // or `given` (may be null) is not there any more.
+  std::string why_over(const PlacedBatch* given) const;
   std::string header(Form form) { return renderer(form)->header(); }
 
   // --- Waiting

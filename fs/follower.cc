@@ -110,6 +110,7 @@ Result<Follower::ChunkPtr> Follower::next_chunk(Stand& stand, std::size_t want) 
   for (int tries = 1;; ++tries) {
     if (!bounds) return failed_to_look(std::move(bounds.error()));
     ASSIGN_OR_RETURN(const bool due, is_due(stand, *bounds));
+    if (!due && bounds->is_last) return is_over(nullptr);
     if (!due) return nullptr;
     auto chunk = log_->chunk(form_, stand.place, bounds->end, want);
     if (chunk) {
@@ -153,7 +154,7 @@ Result<void> Follower::look_behind(Stand& stand, const FollowBounds& bounds) {
   }
   if (!place.given) return {};
   ASSIGN_OR_RETURN(const PlacedState state, log_->state_of(*place.given, bounds));
-  if (state == PlacedState::kReplaced) return replaced();
+  if (state == PlacedState::kReplaced) return is_over(&*place.given);
   return {};
 }
 
@@ -188,19 +189,13 @@ void Follower::pass_over(Stand& stand, Offset log_start_offset) {
                  " and goes on at " + std::to_string(log_start_offset.value));
 }
 
-tl::unexpected<Error> Follower::replaced() {
-  return over({Errc::kOutOfRange, 0,
-               log_->view().log->topic_partition().to_string() +
-                   ": records that a follower was given were truncated away: it ends"});
+tl::unexpected<Error> Follower::is_over(const PlacedBatch* lost) {
+  return failed_to_look({Errc::kOutOfRange, 0, log_->why_over(lost)});
 }
 
 tl::unexpected<Error> Follower::failed_to_look(Error error) {
   if (error.code != Errc::kOutOfRange) return storage::fail(std::move(error));
   error.what += ": a follower ends";
-  return over(std::move(error));
-}
-
-tl::unexpected<Error> Follower::over(Error error) {
   over_ = std::move(error);
   if (const auto& log = log_->shared().log) log(LogLevel::kWarning, over_->what);
   return storage::fail(*over_);

@@ -27,7 +27,8 @@ namespace offsetfs::fs {
 //
 // Every record from the start on is given once and in order, whatever happens to segments. What
 // retention took before it was read is passed over, and the log says so. Once records that were
-// given have been replaced (a truncation, a topic created anew) nothing more is: kOutOfRange.
+// given have been replaced (a truncation, a topic created anew) nothing more is: kOutOfRange. So it
+// ends too behind the last record of a topic that was deleted.
 //
 // Any thread; one read at a time goes on. Holds no more than what one read left over: part of a
 // chunk, or its last lines.
@@ -83,9 +84,8 @@ class Follower {
   storage::Result<void> admit(const LogChunk& chunk) REQUIRES(reading_);
   storage::Result<void> fill(Stand& stand, std::size_t want) REQUIRES(reading_);
   void pass_over(Stand& stand, storage::Offset log_start_offset) REQUIRES(reading_);
-  tl::unexpected<storage::Error> replaced() REQUIRES(reading_);
+  tl::unexpected<storage::Error> is_over(const PlacedBatch* lost) REQUIRES(reading_);
   tl::unexpected<storage::Error> failed_to_look(storage::Error error) REQUIRES(reading_);
-  tl::unexpected<storage::Error> over(storage::Error error) REQUIRES(reading_);
   static void keep_small(Stand& stand);
 
   const std::shared_ptr<FollowedLog> log_;

@@ -36,6 +36,7 @@ Everything
 New records as they arrive
   cat follow/end.jsonl              waits at the log's end and prints each record at once; Ctrl-C ends it
   cat follow/42.values              from offset 42 on; also last-10, now-5m and other times
+  It ends by itself (Stale file handle) once the topic is deleted.
 
 Segments
   ls segments                       one directory a segment, named by its base offset

@@ -85,11 +85,6 @@ bool is_removed(const SourceDir& dir) {
   return handle && ::fstat(handle->get(), &st) == 0 && st.st_nlink == 0;
 }
 
-// Checkpoints speak of the live partition of a name, not of one that was deleted or lost.
-bool is_checkpointed(const PartitionDirName& name) {
-  return name.state == DirState::kLive || name.state == DirState::kFuture;
-}
-
 }  // namespace
 
 // A partition directory as a listing met it.
@@ -391,7 +386,7 @@ void LogDir::name_twins(std::vector<Found>& found) const {
 
 std::shared_ptr<PartitionLog> LogDir::make_log(const Found& found) const {
   return std::make_shared<PartitionLog>(dirs_[found.dir], found.below, found.name.topic_partition,
-                                        files_[found.dir], shared_, is_checkpointed(found.name));
+                                        files_[found.dir], shared_, found.name.state);
 }
 
 std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
@@ -408,7 +403,7 @@ std::shared_ptr<const LogDir::Listing> LogDir::publish(std::vector<Found> found,
     if (known != ids_.end() && known_[known->second]->dir == partition.dir) {
       id = known->second;
       known_[id]->there = true;
-      known_[id]->log->moved_to(partition.below, is_checkpointed(partition.name));
+      known_[id]->log->moved_to(partition.below, partition.name.state);
     } else {
       id = static_cast<std::uint32_t>(known_.size());
       known_.push_back(std::make_shared<Known>(partition.dir, make_log(partition)));

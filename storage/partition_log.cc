@@ -58,14 +58,14 @@ std::size_t PartitionLog::Snapshot::floor(Offset offset) const {
 
 PartitionLog::PartitionLog(std::shared_ptr<const SourceDir> dir, std::string below,
                            TopicPartition topic_partition, std::shared_ptr<const LogDirFiles> files,
-                           Shared shared, bool checkpointed)
+                           Shared shared, DirState state)
     : dir_(std::move(dir)),
       topic_partition_(std::move(topic_partition)),
       files_(std::move(files)),
       shared_(std::move(shared)),
       owner_(shared_.batches->new_owner()),
       below_(with_slash(std::move(below))),
-      checkpointed_(checkpointed) {}
+      state_(state) {}
 
 PartitionLog::~PartitionLog() {
   shared_.open_segments->forget_owner(owner_);
@@ -96,8 +96,8 @@ Result<std::optional<std::string>> PartitionLog::read_beside(const std::string& 
   return std::optional(std::move(text));
 }
 
-void PartitionLog::moved_to(std::string below, bool checkpointed) const {
-  checkpointed_ = checkpointed;
+void PartitionLog::moved_to(std::string below, DirState state) const {
+  state_ = state;
   below = with_slash(std::move(below));
   const MutexLock lock(mutex_);
   if (below_ == below) return;
@@ -355,9 +355,15 @@ std::vector<PartitionLog::Replaced> PartitionLog::compare(const Snapshot& old, S
 
 // --- The ends -----------------------------------------------------------------------------------
 
+// Checkpoints speak of the live partition of a name, not of one that was deleted or lost.
+bool PartitionLog::is_checkpointed() const {
+  const DirState state = state_;
+  return files_ != nullptr && (state == DirState::kLive || state == DirState::kFuture);
+}
+
 LogDirFiles::Checkpointed PartitionLog::checkpointed() const {
   LogDirFiles::Checkpointed known;
-  if (files_ && checkpointed_) known = files_->checkpointed(topic_partition_);
+  if (is_checkpointed()) known = files_->checkpointed(topic_partition_);
   const Offset replicated{replicated_end_.load(std::memory_order_acquire)};
   if (replicated >= known.high_watermark.value_or(Offset{0})) known.high_watermark = replicated;
   return known;
@@ -371,7 +377,7 @@ void PartitionLog::count_as_replicated(Offset end) const {
 
 Offset PartitionLog::log_start(const Reading& reading) const {
   const Offset base = reading.snapshot->first_base_offset();
-  if (!files_ || !checkpointed_) return base;
+  if (!is_checkpointed()) return base;
   return std::max(base, files_->log_start_offset(topic_partition_).value_or(base));
 }
 

@@ -104,15 +104,14 @@ class PartitionLog {
   // no log directory to ask for checkpoints.
   PartitionLog(std::shared_ptr<const SourceDir> dir, std::string below,
                TopicPartition topic_partition, std::shared_ptr<const LogDirFiles> files,
-               Shared shared, bool checkpointed = true);
+               Shared shared, DirState state = DirState::kLive);
   ~PartitionLog();
   PartitionLog(const PartitionLog&) = delete;
   PartitionLog& operator=(const PartitionLog&) = delete;
 
   const TopicPartition& topic_partition() const { return topic_partition_; }
   // Where it lies: other files of the partition are read through these. The directory may be
-  // renamed under a log that is in use (to -delete, or from -future). `checkpointed`: the
-  // checkpoints speak of this incarnation, and not of another that has its old name now.
+  // renamed under a log that is in use (to -delete, or from -future).
   const std::shared_ptr<const SourceDir>& dir() const { return dir_; }
   std::string below(const std::string& file) const;
   // The whole of a small file beside the segments; nothing if there is none. One that is no regular
@@ -121,7 +120,9 @@ class PartitionLog {
                                                  std::size_t limit_bytes) const;
   // The same, opened: null if there is none.
   Result<std::unique_ptr<File>> open_beside(const std::string& name) const;
-  void moved_to(std::string below, bool checkpointed) const;
+  void moved_to(std::string below, DirState state) const;
+  // What the directory's name says. To one that is deleted nothing is appended any more.
+  DirState state() const { return state_; }
   // The broker whose directory this is; nothing where meta.properties doesn't tell.
   std::optional<std::int32_t> node_id() const;
   const Options& options() const { return shared_.options; }
@@ -214,6 +215,7 @@ class PartitionLog {
 
   Result<std::shared_ptr<const Segment>> open_segment(const SegmentEntry& entry) const;
   LogDirFiles::Checkpointed checkpointed() const;  // the high watermark as above
+  bool is_checkpointed() const;
   Offset log_start(const Reading& reading) const;
   Result<Offset> log_end(const Reading& reading) const;
   Result<Offset> readable_end(const Reading& reading) const;
@@ -283,7 +285,7 @@ class PartitionLog {
   };
   mutable std::unordered_map<Offset, SealedTail> sealed_tails_ GUARDED_BY(mutex_);  // bounded
   mutable std::atomic<std::int64_t> checked_ms_ = kNeverChecked;
-  mutable std::atomic<bool> checkpointed_;
+  mutable std::atomic<DirState> state_;
   mutable std::atomic<std::int64_t> replicated_end_ = -1;  // -1: others write the log, or nobody
   mutable std::atomic<std::uint64_t> losses_ = 0;
 };

@@ -98,8 +98,12 @@ class FollowerTest : public testing::Test {
   void open_log(const std::string& dir) {
     one_.emplace(dir);
     streams_ = std::make_unique<Streams>(Streams::Options{}, one_->source->problems());
+    make_followers(one_->source);
+  }
+
+  void make_followers(std::shared_ptr<const storage::LogSource> source) {
     followers_ = std::make_unique<Followers>(
-        one_->source, streams_->resources(),
+        std::move(source), streams_->resources(),
         [this](LogLevel, const std::string& line) {
           const std::lock_guard lock(log_mutex_);
           log_.push_back(line);
@@ -552,23 +556,126 @@ TEST_F(FollowerTest, WhatWasGivenToOneSaysNothingOfAnotherAtTheSamePlace) {
   EXPECT_EQ(take(*end).text, "B\nc\n");
 }
 
-TEST_F(FollowerTest, APartitionThatIsGoneEndsItsFollowers) {
-  LogBuilder log(temp_ / "data/orders-3");
-  LogBuilder beside(temp_ / "data/orders-4");
-  log.batch({"a"}).build();
-  beside.batch({"x"}).build();
-  const auto source = storage::LogDir::open({temp_ / "data"}, tests::test_backend(), {}).value();
-  const Partitions partitions(source);
-  const auto id = partitions.find("orders-3")->id;
-  Streams streams({}, source->problems());
-  Followers followers(source, streams.resources(), {}, {});
-  const auto view = partitions.view(id).value();
-  const auto follower =
-      followers.open(view, Form::kValues, *parse_follow_start("end"), TimestampMs{}).value();
-  EXPECT_EQ(take(*follower).text, "");
+// Two partitions of a log directory, of which the one goes.
+class DeletedTopicTest : public FollowerTest {
+ protected:
+  static constexpr const char* kMark = ".0123456789abcdef0123456789abcdef-";
+
+  DeletedTopicTest() {
+    LogBuilder(temp_ / "data/beside-0").batch({"x"}).build();
+    log_of_topic_.batch({"a"}).roll().batch({"b"}).build();
+    source_ = storage::LogDir::open({temp_ / "data"}, tests::test_backend(), {}).value();
+    partitions_ = std::make_unique<Partitions>(source_);
+    streams_ = std::make_unique<Streams>(Streams::Options{}, source_->problems());
+    make_followers(source_);
+  }
+
+  std::shared_ptr<Follower> follow_in(const std::string& partition, const std::string& name) {
+    const auto view = partitions_->view(partitions_->find(partition)->id).value();
+    return followers_->open(view, Form::kValues, *parse_follow_start(name), TimestampMs{kNow})
+        .value();
+  }
+  void rename_topic(const std::string& state) {
+    std::filesystem::rename(temp_ / "data/orders-3", temp_ / "data/orders-3" + kMark + state);
+    publish_partitions();
+  }
+  void publish_partitions() {
+    source_->refresh();
+    source_->changes().publish({LogChanges::Change::Kind::kPartitions, 0});
+  }
+  void expect_end(Follower& follower, const std::string& text) {
+    const Given given = take(follower);
+    EXPECT_EQ(given.text, text);
+    EXPECT_EQ(given.error, Errc::kOutOfRange);
+    EXPECT_TRUE(follower.readable());
+  }
+
+  LogBuilder log_of_topic_{temp_ / "data/orders-3"};
+  std::shared_ptr<const storage::LogDir> source_;
+  std::unique_ptr<Partitions> partitions_;
+};
+
+TEST_F(DeletedTopicTest, ItsFollowersEndOnceTheyHaveWhatThereIs) {
+  const auto all = follow_in("orders-3", "0");
+  const auto rest = follow_in("orders-3", "0");
+  const auto end = follow_in("orders-3", "end");
+  const auto later = follow_in("orders-3", "99");
+  const auto time = follow_in("orders-3", "2099-01-01T00:00:00Z");
+  std::string first;
+  ASSERT_TRUE(rest->read(2, [&](std::span<const Bytes> parts) {
+    first = parts[0];
+    return true;
+  }));
+  EXPECT_EQ(first, "a\n");
+  EXPECT_EQ(take(*all).text, "a\nb\n");
+  Bell bells[4];
+  int bell = 0;
+  for (const auto& follower : {all, end, later, time}) {
+    EXPECT_EQ(take(*follower).error, std::nullopt);
+    ASSERT_TRUE(follower->wait(follower->version(), bells[bell++].rope()));
+  }
+  rename_topic("delete");
+  for (Bell& rings : bells) rings.wait();
+  for (const auto& follower : {all, end, later, time}) expect_end(*follower, "");
+  expect_end(*rest, "b\n");
+  EXPECT_THAT(log(),
+              testing::AllOf(testing::SizeIs(5),
+                             testing::Each("orders-3: its topic was deleted: a follower ends")));
+}
+
+TEST_F(DeletedTopicTest, WhoOpensAFollowerInWhatIsToBeDeletedGetsWhatThereIs) {
+  rename_topic("delete");
+  const std::string name = std::string("orders-3") + kMark + "delete";
+  expect_end(*follow_in(name, "0"), "a\nb\n");
+  expect_end(*follow_in(name, "end"), "");
+}
+
+TEST_F(DeletedTopicTest, AReplicaThatMovesOrStraysGoesOn) {
+  for (const std::string state : {"future", "stray"}) {
+    const auto follower = follow_in("orders-3", "end");
+    EXPECT_EQ(take(*follower).text, "");
+    rename_topic(state);
+    EXPECT_EQ(take(*follower).error, std::nullopt);
+    const std::string moved = temp_ / "data/orders-3" + kMark + state;
+    log_of_topic_.batch({state});
+    tests::write_file(moved + log_of_topic_.log_path().substr(log_of_topic_.dir().size()),
+                      log_of_topic_.log());
+    EXPECT_EQ(take(*follower).text, state + "\n");
+    std::filesystem::rename(moved, temp_ / "data/orders-3");
+    publish_partitions();
+  }
+  EXPECT_THAT(log(), IsEmpty());
+}
+
+TEST_F(DeletedTopicTest, ADirectoryThatIsRemovedIsGone) {
+  const auto all = follow_in("orders-3", "0");
+  const auto end = follow_in("orders-3", "end");
+  EXPECT_EQ(take(*all).text, "a\nb\n");
+  EXPECT_EQ(take(*end).text, "");
   std::filesystem::remove_all(temp_ / "data/orders-3");
-  source->refresh();
-  EXPECT_EQ(take(*follower).error, Errc::kOutOfRange);
+  publish_partitions();
+  expect_end(*all, "");
+  expect_end(*end, "");
+  EXPECT_THAT(log(), testing::Each("orders-3 is gone: a follower ends"));
+}
+
+TEST_F(DeletedTopicTest, OneWhoseFilesGoOneByOneWasNotTruncated) {
+  for (const std::int64_t first : {0, 1}) {
+    const auto all = follow_in("orders-3", "0");
+    EXPECT_EQ(take(*all).text, "a\nb\n");
+    std::filesystem::remove(temp_ / "data/orders-3/" + storage::segment_base_name(Offset{first}) +
+                            ".log");
+    publish_partitions();
+    take(*all);
+    std::filesystem::remove_all(temp_ / "data/orders-3");
+    publish_partitions();
+    expect_end(*all, "");
+    LogBuilder(temp_ / "data/orders-3").batch({"a"}).roll().batch({"b"}).build();
+    publish_partitions();
+  }
+  EXPECT_THAT(log(), testing::AllOf(testing::SizeIs(2),
+                                    testing::Each(testing::AnyOf(HasSubstr("is gone"),
+                                                                 HasSubstr("was removed")))));
 }
 
 // --- Damage ------------------------------------------------------------------------------------
