@@ -21,6 +21,10 @@ using storage::SegmentEntry;
 
 namespace {
 
+bool is_same_file(const storage::FileInfo& a, const storage::FileInfo& b) {
+  return a.dev == b.dev && a.ino == b.ino;
+}
+
 // Whether it may have been written after the truncation that took `last`: then it has a later
 // epoch, or in the same one a later time. Where times are in no order a stream may end a little
 // before it must.
@@ -274,9 +278,7 @@ Result<StreamPiece> LogPieces::look_at(std::size_t piece, SegmentEntry& entry) c
 bool LogPieces::is_current(const SegmentEntry& entry, const Segment& segment) const {
   const auto now = log_->segment(entry);
   if (!now) return true;
-  const storage::FileInfo& a = (*now)->opened_info();
-  const storage::FileInfo& b = segment.opened_info();
-  return a.dev == b.dev && a.ino == b.ino;
+  return is_same_file((*now)->opened_info(), segment.opened_info());
 }
 
 // Of a stream with a size: what a piece held when it was first looked into, it still does.
@@ -325,9 +327,23 @@ Result<std::optional<PlacedBatch>> LogPieces::last_in(const SegmentEntry& entry,
   return std::optional(placed(place->position, place->header));
 }
 
+// Whether the last batch lies where it lay, in the file that has the segment's name. This is asked
+// for each read: in a large directory that changes all the time a listing would take longer.
+bool LogPieces::last_stands() const {
+  const auto segment = last_batch_->segment.lock();
+  if (segment == nullptr) return false;
+  const std::string name = storage::segment_file_name(
+      {last_batch_->segment_base_offset, storage::SegmentFile::kLog, {}});
+  const auto named = log_->dir()->info(log_->below(name));
+  if (!named || !is_same_file(*named, segment->opened_info())) return false;
+  const auto there = lies_there(*last_batch_, *segment);
+  return there && *there;
+}
+
 Result<bool> LogPieces::is_cut() const {
   if (!last_batch_) return false;
   if (cut_) return true;
+  if (last_stands()) return false;
   log_->refresh();
   // Deleted as a whole: what is held of it is what it was.
   if (log_->segments()->empty()) return false;

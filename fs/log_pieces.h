@@ -79,6 +79,7 @@ class LogPieces : public StreamPieces {
   storage::Result<std::optional<PlacedBatch>> last_in(
       const storage::SegmentEntry& entry, const std::shared_ptr<const storage::Segment>& segment,
       storage::Position end) const;
+  bool last_stands() const;
   storage::Result<bool> is_cut() const;
   storage::Result<PlacedState> state_now(const PlacedBatch& batch) const;
   std::optional<StreamPiece> opened(std::size_t piece) const;

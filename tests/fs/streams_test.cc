@@ -366,6 +366,7 @@ class ChangingLogTest : public StreamsTest {
     for (std::int64_t n = base; n < base + kPerSegment; n += every) kept += batch("old", 0, n);
     tests::write_file(path(base) + ".swap", kept);
     std::filesystem::rename(path(base) + ".swap", path(base));
+    one_->view->log->refresh();  // as who is told of it does
   }
 
   std::vector<std::string> log_;
