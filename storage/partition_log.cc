@@ -136,14 +136,15 @@ Result<std::shared_ptr<const Segment>> PartitionLog::segment(const SegmentEntry&
 
 Result<std::shared_ptr<const Segment>> PartitionLog::open_segment(const SegmentEntry& entry) const {
   // Before it is opened: it may grow and be sealed between a look at its size and one behind that.
-  bool sealed = false;
+  std::uint64_t sealed_in = 0;
   {
     const MutexLock lock(mutex_);
-    sealed = snapshot_ && !snapshot_->live().empty() &&
-             entry.base_offset < snapshot_->live().back().base_offset;
+    if (snapshot_ && !snapshot_->live().empty() &&
+        entry.base_offset < snapshot_->live().back().base_offset)
+      sealed_in = snapshot_->number;
   }
   ASSIGN_OR_RETURN(auto segment, Segment::open(dir_, below(""), entry, shared_.problems));
-  if (sealed) segment->opened_sealed();
+  if (sealed_in != 0) segment->opened_sealed(sealed_in);
   return segment;
 }
 
@@ -280,6 +281,7 @@ std::shared_ptr<const PartitionLog::Snapshot> PartitionLog::publish(
   fresh->times = std::make_unique<std::atomic<std::int64_t>[]>(count);
   for (std::size_t i = 0; i < count; ++i) fresh->times[i] = Snapshot::kUnknown;
   std::vector<Replaced> stale;
+  fresh->number = old ? old->number + 1 : 1;
   if (old) {
     count_generations(*old, *fresh);
     stale = compare(*old, *fresh);
@@ -409,7 +411,14 @@ Result<Position> PartitionLog::search_limit(const Reading& reading, std::size_t 
     ASSIGN_OR_RETURN(const SegmentTail tail, active_tail(reading));
     return tail.end;
   }
-  return segment.sealed_size();
+  bool changed = false;
+  ASSIGN_OR_RETURN(const Position size, segment.sealed_size(reading.snapshot->number, changed));
+  // Cut, and written on, and sealed again since it was looked at.
+  if (changed) {
+    shared_.batches->forget(owner_, segment.base_offset(), Offset{INT64_MAX});
+    losses_.fetch_add(1, std::memory_order_release);
+  }
+  return size;
 }
 
 Result<SegmentTail> PartitionLog::active_tail(const Reading& reading) const {

@@ -17,6 +17,7 @@ namespace offsetfs::storage {
 struct PartitionLog::Snapshot {
   static constexpr std::int64_t kUnknown = INT64_MIN;
 
+  std::uint64_t number = 0;  // they count from 1
   SegmentList list;
   std::vector<ino_t> log_inos;         // of list.live
   FileInfo dir_info;                   // as it was before the listing

@@ -50,14 +50,24 @@ const Index* Segment::opened(Lazy<Index>& lazy, SegmentFile kind) const {
   return lazy.index.get();
 }
 
-Result<Position> Segment::sealed_size() const {
-  std::int64_t size = sealed_size_.load(std::memory_order_relaxed);
-  if (size < 0) {
-    ASSIGN_OR_RETURN(const FileInfo info, log_->info());
-    size = info.size_bytes;
-    sealed_size_.store(size, std::memory_order_relaxed);
-  }
-  return Position{size};
+Result<Position> Segment::sealed_size(std::uint64_t listing, bool& changed) const {
+  if (sealed_in_.load(std::memory_order_acquire) == listing)
+    return Position{sealed_size_.load(std::memory_order_relaxed)};
+  ASSIGN_OR_RETURN(const FileInfo info, log_->info());
+  const MutexLock lock(mutex_);
+  changed = sealed_info_ && (sealed_info_->size_bytes != info.size_bytes ||
+                             sealed_info_->mtime_ns != info.mtime_ns);
+  sealed_info_ = info;
+  sealed_size_.store(info.size_bytes, std::memory_order_relaxed);
+  sealed_in_.store(listing, std::memory_order_release);
+  return Position{info.size_bytes};
+}
+
+void Segment::opened_sealed(std::uint64_t listing) const {
+  const MutexLock lock(mutex_);
+  sealed_info_ = opened_info_;
+  sealed_size_.store(opened_info_.size_bytes, std::memory_order_relaxed);
+  sealed_in_.store(listing, std::memory_order_release);
 }
 
 const OffsetIndex* Segment::offset_index() const {

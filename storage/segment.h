@@ -72,10 +72,12 @@ class Segment {
   Offset base_offset() const { return base_offset_; }
   const File& log() const { return *log_; }
   const FileInfo& opened_info() const { return opened_info_; }
-  // The file's size, asked once: for who knows that nothing is appended to it any more.
-  Result<Position> sealed_size() const;
-  // It was sealed when it was opened.
-  void opened_sealed() const { sealed_size_ = opened_info_.size_bytes; }
+  // The file's size, asked once a `listing`, the number of that in which it was seen to be sealed:
+  // a truncation within it changes the directory, since what lay behind it goes. `changed`: the
+  // file is not as it was when this was asked before.
+  Result<Position> sealed_size(std::uint64_t listing, bool& changed) const;
+  // It was sealed already when it was opened.
+  void opened_sealed(std::uint64_t listing) const;
 
   // The first batch with last_offset >= target, at a position below valid_end, read, checked and
   // decoded. An Error is an I/O failure.
@@ -201,7 +203,8 @@ class Segment {
   const FileInfo opened_info_;
   const std::shared_ptr<Problems> problems_;
 
-  mutable std::atomic<std::int64_t> sealed_size_ = -1;  // -1: not asked yet
+  mutable std::atomic<std::int64_t> sealed_size_ = 0;
+  mutable std::atomic<std::uint64_t> sealed_in_ = 0;  // the listing that it was asked for; 0: none
 
   mutable Mutex opening_;  // held while an index is opened: others who want it wait for it
   mutable Lazy<OffsetIndex> offset_index_;
@@ -212,7 +215,8 @@ class Segment {
     Damage damage;
     Position looked_to{};
   };
-  mutable std::map<Position, Known> damages_ GUARDED_BY(mutex_);  // bounded: kMostDamages
+  mutable std::optional<FileInfo> sealed_info_ GUARDED_BY(mutex_);  // when its size was asked last
+  mutable std::map<Position, Known> damages_ GUARDED_BY(mutex_);    // bounded: kMostDamages
 };
 
 }  // namespace offsetfs::storage

@@ -537,6 +537,25 @@ TEST_F(PartitionLogTest, AfterATruncationTheOldRecordsAreGone) {
   EXPECT_EQ(log->last_record().value(), Offset{3});
 }
 
+// Between two looks at the directory: the names, and the numbers of the files, may be the same
+// again.
+TEST_F(PartitionLogTest, ASealedSegmentThatWasCutAndWrittenOnInPlaceIsReadToItsNewEnd) {
+  builder_.batch({"a"}).batch({"b"}).roll().batch({"c"}).build();
+  const std::string first = temp_ / "orders-3/00000000000000000000.log";
+  const auto log = open();
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "b");
+  LogBuilder other(temp_ / "other");
+  other.batch({"a"}).leader_epoch(1).batch({"a longer one than before"});
+  tests::write_file(first, other.log());
+  temp_.write("orders-3/leader-epoch-checkpoint", "0\n1\n1 1\n");  // the directory changed
+  log->refresh();
+  EXPECT_EQ(log->find_afresh(Offset{1})->record.value, "a longer one than before");
+  EXPECT_EQ(at(*log, 0), "a");
+  EXPECT_EQ(at(*log, 1), "a longer one than before");
+  EXPECT_EQ(at(*log, 2), "c");
+}
+
 TEST_F(PartitionLogTest, ATruncationOverASegmentBoundaryForgetsTheSealedOneToo) {
   builder_.batch({"a"}).batch({"b"}).roll().batch({"c"}).build();
   const auto log = open();
