@@ -50,6 +50,12 @@ class StreamsTest : public testing::Test {
     return *streams_;
   }
 
+  // Of the streams from here on; larger ranges are read as they are made.
+  void measure_up_to(std::int64_t bytes) {
+    streams_.reset();
+    options_.measured_range_bytes = bytes;
+  }
+
   storage::SegmentEntry segment(std::size_t i) const { return one_->view->log->segments()->at(i); }
 
   std::unique_ptr<StreamFile> open_segment(std::size_t i,
@@ -208,8 +214,7 @@ TEST_F(StreamsTest, OpensAreSlowOnlyWhereMuchIsToBeScanned) {
   EXPECT_TRUE(streams().opens_slowly(node, log, segment(1)));
   open_segment(1);
   EXPECT_FALSE(streams().opens_slowly(node, log, segment(1)));
-  streams_.reset();
-  options_.measured_range_bytes = 1000;  // read as it is made: nothing is scanned
+  measure_up_to(1000);  // read as it is made: nothing is scanned
   EXPECT_FALSE(streams().range_opens_slowly(log, offsets(0, INT64_MAX)));
 }
 
@@ -350,6 +355,15 @@ class ChangingLogTest : public StreamsTest {
     return dir_ + "/" + storage::segment_base_name(Offset{base}) + ".log";
   }
 
+  // The log as it was at first, and nothing known of it.
+  void begin_anew() {
+    truncate_to(0);
+    write("old", 0, 0, kRecords);
+    streams_.reset();
+    open_log(dir_);
+    log_.clear();
+  }
+
   // As a broker does: the segments above go first.
   void truncate_to(std::int64_t offset) {
     for (std::int64_t base = kRecords - kPerSegment; base >= offset; base -= kPerSegment)
@@ -408,11 +422,7 @@ TEST_P(TruncatedUnderAStreamTest, NoRecordsOfTwoHistoriesAreGiven) {
     for (const int epoch : {0, 1, kNothingAnew}) {
       for (const std::int64_t read_before : {0, 10, 30}) {
         SCOPED_TRACE(testing::Message() << word << " " << epoch << " " << read_before);
-        truncate_to(0);
-        write("old", 0, 0, kRecords);
-        streams_.reset();
-        open_log(dir_);
-        log_.clear();
+        begin_anew();
         const auto file = open_range(offsets(0, 1000));
         const std::string given = lines("old", 0, read_before);
         ASSERT_EQ(read(*file, 0, given.size()), given);
@@ -429,11 +439,7 @@ TEST_P(TruncatedUnderAStreamTest, WhatWasGivenIsNotGoneOnFromInAnotherHistory) {
   options_.segments_ahead = std::get<1>(GetParam());
   for (const std::int64_t read_before : {36, 50, 99}) {
     SCOPED_TRACE(read_before);
-    truncate_to(0);
-    write("old", 0, 0, kRecords);
-    streams_.reset();
-    open_log(dir_);
-    log_.clear();
+    begin_anew();
     const auto file = open_range(offsets(0, 1000));
     const std::string given = lines("old", 0, read_before);
     ASSERT_EQ(read(*file, 0, given.size()), given);
@@ -458,8 +464,7 @@ TEST_F(ChangingLogTest, WhatFollowsATruncationThatCameBeforeTheOpenIsRead) {
   truncate_to(35);
   write("new", 1, 35, kRecords);
   for (const std::int64_t limit : {1 << 20, 100}) {
-    streams_.reset();
-    options_.measured_range_bytes = limit;
+    measure_up_to(limit);
     EXPECT_EQ(read_all(*open_range(offsets(0, 1000))),
               lines("old", 0, 35) + lines("new", 35, kRecords));
   }
@@ -467,10 +472,7 @@ TEST_F(ChangingLogTest, WhatFollowsATruncationThatCameBeforeTheOpenIsRead) {
 
 TEST_F(ChangingLogTest, RetentionAndCompactionOfWhatIsHeldEndNoStream) {
   for (const std::int64_t limit : {1 << 20, 100}) {
-    truncate_to(0);
-    write("old", 0, 0, kRecords);
-    streams_.reset();
-    open_log(dir_);
+    begin_anew();
     options_.measured_range_bytes = limit;
     const auto file = open_range(offsets(0, 1000));
     EXPECT_EQ(read(*file, 0, 4), "old0");
@@ -478,18 +480,14 @@ TEST_F(ChangingLogTest, RetentionAndCompactionOfWhatIsHeldEndNoStream) {
     compact(60, 7);
     for (const std::int64_t base : {0, 20}) std::filesystem::remove(path(base));
     EXPECT_EQ(read_all(*file), lines("old", 0, kRecords));
+    EXPECT_THAT(log_, testing::IsEmpty());
   }
-  EXPECT_THAT(log_, testing::IsEmpty());
 }
 
 TEST_F(ChangingLogTest, CompactionOfWhatIsNotHeldEndsAPromisedSizeWithWholeLines) {
   options_.segments_ahead = 0;
   for (const std::int64_t every : {3, 20}) {
-    truncate_to(0);
-    write("old", 0, 0, kRecords);
-    streams_.reset();
-    open_log(dir_);
-    log_.clear();
+    begin_anew();
     const auto file = open_range(offsets(0, 1000));
     EXPECT_EQ(read(*file, 0, 4), "old0");
     compact(60, every);
@@ -522,10 +520,7 @@ TEST_F(ChangingLogTest, CompactionAheadOfAStreamWithoutASizeIsShownAsItIs) {
 TEST_F(ChangingLogTest, SealedSegmentThatWasCutAndWrittenOnIsStaleFromThere) {
   for (const std::string word : {"new", "longer-", "N"}) {
     SCOPED_TRACE(word);
-    truncate_to(0);
-    write("old", 0, 0, kRecords);
-    streams_.reset();
-    open_log(dir_);
+    begin_anew();
     const auto file = open_segment(1);
     const std::string given = lines("old", 20, 23);
     ASSERT_EQ(read(*file, 0, given.size()), given);
@@ -556,8 +551,7 @@ TEST_F(StreamsTest, TimeRangeTakesRecordsByTheirTimeAndInOffsetOrder) {
   range.from_time = TimestampMs{kT};
   range.to_time = TimestampMs{kT + 100};
   for (const std::int64_t limit : {1 << 20, 10}) {
-    streams_.reset();
-    options_.measured_range_bytes = limit;
+    measure_up_to(limit);
     EXPECT_EQ(read_all(*open_range(range)), "early\nin\nat\nappended\n");
   }
 }
@@ -607,8 +601,7 @@ TEST_F(DamagedSegmentTest, WhatIsMendedInPlaceIsReadOnByWhoOpensItThen) {
 
 TEST_F(DamagedSegmentTest, RangeGivesEveryByteBeforeTheDamageMeasuredOrNot) {
   for (const std::int64_t limit : {1 << 20, 10}) {
-    streams_.reset();
-    options_.measured_range_bytes = limit;
+    measure_up_to(limit);
     const auto file = open_range(offsets(1, 100));
     EXPECT_TRUE(file->flags().direct_io);
     std::optional<Errc> error;
@@ -688,8 +681,7 @@ TEST_F(StreamsTest, ABaseOffsetThatLiesEndsEveryStreamBeforeIt) {
     };
     expect_end(*open_segment(0), "a\nb\n");
     for (const std::int64_t limit : {64 << 20, 0}) {
-      streams_.reset();
-      options_.measured_range_bytes = limit;
+      measure_up_to(limit);
       expect_end(*open_range(offsets(0, 100)), "a\nb\n");
       expect_end(*open_range(offsets(1, 100)), "b\n");
       expect_end(*open_range(offsets(1, 6)), "b\n");
@@ -722,8 +714,7 @@ TEST_F(StreamsTest, ABaseOffsetThatLiesIsFoundOutInTheMiddleOfALongStream) {
   open_log(dir_);
   std::size_t good_bytes = 0;
   for (const std::int64_t limit : {64 << 20, 0}) {
-    streams_.reset();
-    options_.measured_range_bytes = limit;
+    measure_up_to(limit);
     for (const std::size_t block : {1000, 128 << 10, 4 << 20}) {
       std::optional<Errc> error;
       const std::string all = read_all(*open_range(offsets(0, 100000)), block, &error);
@@ -756,8 +747,7 @@ TEST_F(StreamsTest, WhatASealedSegmentLostOffItsEndIsDamage) {
       EXPECT_EQ(error, Errc::kCorrupt);
     };
     for (const std::int64_t limit : {64 << 20, 0}) {
-      streams_.reset();
-      options_.measured_range_bytes = limit;
+      measure_up_to(limit);
       expect_end(*open_range(offsets(0, 100)), "a\nb\n");
       expect_end(*open_range(offsets(1, 4)), "b\n");
       expect_end(*open_range(offsets(3, 100)), "");
@@ -843,8 +833,7 @@ TEST_F(OverlapTest, OfSegmentsThatOverlapEachRecordComesOnceAndIsTheOneALookupFi
     open_log(dir_);
     const std::string all = lines("a", 0, 6) + lines("b", 6, 16);
     for (const std::int64_t limit : {64 << 20, 0}) {
-      streams_.reset();
-      options_.measured_range_bytes = limit;
+      measure_up_to(limit);
       EXPECT_EQ(read_all(*open_range(offsets(0, 100)), 7), all);
       EXPECT_EQ(read_all(*open_range(offsets(2, 5)), 7), lines("a", 2, 5));
       EXPECT_EQ(read_all(*open_range(offsets(5, 9)), 7), "a5\n" + lines("b", 6, 9));
@@ -962,8 +951,7 @@ TEST_P(SeededStreamsTest, RangesOfRandomLogsAreSlicesOfTheirRecords) {
   }
   open_log(dir_);
   for (int round = 0; round < 20; ++round) {
-    streams_.reset();
-    options_.measured_range_bytes = round % 2 == 0 ? 64 << 20 : 0;
+    measure_up_to(round % 2 == 0 ? 64 << 20 : 0);
     const std::int64_t span = next - first;
     std::int64_t from = first.value + static_cast<std::int64_t>(random_()) % span;
     std::int64_t to = first.value + static_cast<std::int64_t>(random_()) % span;
