@@ -11,7 +11,7 @@ constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 // Two characters for each 12 bits: half the look-ups of one character for each 6.
 constexpr auto kPairs = [] {
-  std::array<char, 2 * 4096> pairs{};
+  std::array<char, std::size_t{2} * 4096> pairs{};
   for (std::size_t i = 0; i < 4096; ++i) {
     pairs[2 * i] = kAlphabet[i >> 6];
     pairs[2 * i + 1] = kAlphabet[i & 63];

@@ -251,10 +251,10 @@ constexpr Escaper kJson{scan<Json>, write<Json>};
 constexpr Escaper kTsv{scan<Tsv>, write<Tsv>};
 
 bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0 &&
-                          __builtin_cpu_supports("bmi") != 0 &&
-                          __builtin_cpu_supports("popcnt") != 0;
-  return has;
+  static const bool kHas = __builtin_cpu_supports("avx2") != 0 &&
+                           __builtin_cpu_supports("bmi") != 0 &&
+                           __builtin_cpu_supports("popcnt") != 0;
+  return kHas;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ inline char* write_escaped(const EscapeRules& rules, const char* at, const char*
       *out++ = '\\';
       *out++ = how;
     } else {
-      std::memcpy(out, "\\u00", 4);
+      std::memcpy(out, "\\u00", 4);  // NOLINT(bugprone-not-null-terminated-result): no C string
       out[4] = kHex[byte >> 4];
       out[5] = kHex[byte & 0xf];
       out += 6;
