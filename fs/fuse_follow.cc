@@ -25,7 +25,6 @@ namespace offsetfs::fs {
 namespace {
 
 using storage::Bytes;
-using storage::Result;
 
 struct ParkedRead {
   fuse_req_t req = nullptr;

@@ -249,7 +249,7 @@ class JsonLineParser final : public LineParser {
     }
     for (auto next : array) {
       ondemand::value element;
-      if (const auto error = std::move(next).get(element)) return no_json(error);
+      if (const auto error = next.get(element)) return no_json(error);
       const bool is_name = header_texts_.size() % 2 == 0;
       Text text;
       RETURN_IF_ERROR(read_text("headers", element, text));

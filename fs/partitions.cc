@@ -92,7 +92,7 @@ std::optional<LogSource::Partition> Partitions::find(std::string_view name) cons
 
 std::optional<LogSource::Partition> Partitions::find(std::string_view topic,
                                                      std::int64_t partition) const {
-  const auto found = find(std::string(topic) + "-" + std::to_string(partition));
+  auto found = find(std::string(topic) + "-" + std::to_string(partition));
   if (!found || found->state != DirState::kLive) return std::nullopt;
   return found;
 }

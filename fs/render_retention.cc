@@ -12,7 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using storage::kNever;
-using storage::RetentionVerdict;
 using storage::TimestampMs;
 
 std::string timestamp_text(TimestampMs timestamp) {

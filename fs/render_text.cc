@@ -82,7 +82,7 @@ class TsvRenderer final : public RecordRenderer {
     return write_decimal(timestamp.value, decimal_bytes(timestamp.value), out);
   }
   static char* write_null(char* out) {
-    std::memcpy(out, "\\N", 2);
+    std::memcpy(out, "\\N", 2);  // NOLINT(bugprone-not-null-terminated-result): no C string
     return out + 2;
   }
 

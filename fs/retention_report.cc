@@ -13,7 +13,6 @@ namespace {
 
 using storage::kNoTimestamp;
 using storage::Offset;
-using storage::RetentionSegment;
 using storage::SegmentEntry;
 using storage::SegmentFile;
 using storage::TimestampMs;
