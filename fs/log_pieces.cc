@@ -9,7 +9,6 @@
 
 namespace offsetfs::fs {
 
-using storage::BatchPlace;
 using storage::Errc;
 using storage::MutexLock;
 using storage::Offset;

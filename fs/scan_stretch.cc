@@ -10,7 +10,6 @@
 
 namespace offsetfs::fs {
 
-using storage::BatchHeader;
 using storage::BatchScanner;
 using storage::Position;
 using End = StretchResult::End;

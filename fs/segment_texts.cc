@@ -14,7 +14,6 @@ using storage::Errc;
 using storage::Result;
 using storage::SegmentEntry;
 using storage::SegmentFile;
-using storage::SegmentFileName;
 using storage::SegmentSuffix;
 
 // Up to here a text is made for a mere stat.

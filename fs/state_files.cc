@@ -14,7 +14,6 @@
 namespace offsetfs::fs {
 namespace {
 
-using storage::Errc;
 using storage::LogCursor;
 using storage::LogOffsets;
 using storage::Offset;
