@@ -12,7 +12,7 @@ namespace offsetfs::storage {
 // told from damage by.
 struct TailSurvey {
   std::optional<Position> next_valid;  // of a batch with a good CRC and an offset that could follow
-  bool hole = false;  // before it (or the end): sectors that were never written; log_recovery.h
+  bool hole = false;  // before it (or the end): sectors that were never written; segment_walk.h
   bool hole_at_front = false;  // one at `from`, so that not even the batch's offset was written
   bool only_zeros = false;     // up to the end, or nothing at all
 };
