@@ -4,6 +4,7 @@ kernel keeps what it was told."""
 import mmap
 import os
 import pty
+import queue
 import select
 import shutil
 import subprocess
@@ -103,31 +104,50 @@ class ToolsTest(LivingTest):
                     self.assertEqual(os.pread(held.fileno(), 100, len(truth) - 20), truth[-20:])
 
     def test_readers_beside_a_writer_meet_whole_lines_only(self):
-        done = threading.Event()
+        # The size of what is open is exact as long as less than 1 MiB of log was appended since it was
+        # measured. So the writer takes turns of some 120 KiB: it is in one, and another waits.
+        turns = queue.Queue(maxsize=1)
 
         def write():
             n = 0
-            while not done.is_set():
-                self.broker.append(b"%06d %s" % (n, b"x" * (n % 90)))
-                n += 1
+            while turns.get():
+                for _ in range(1000):
+                    self.broker.append(b"%06d %s" % (n, b"x" * (n % 90)))
+                    n += 1
         writer = threading.Thread(target=write)
         writer.start()
         longest = b""
         try:
             for _ in range(40):
+                turns.put(True)
                 at_least = len(self.broker.lines())
                 with open(self.active, "rb") as file:  # its end runs away from who reads up to it
-                    seen = file.read(os.fstat(file.fileno()).st_size)
-                self.assertGreaterEqual(len(seen), at_least)
+                    size = os.fstat(file.fileno()).st_size
+                    seen = file.read(size)
+                self.assertGreaterEqual(size, at_least)
+                self.assertEqual(len(seen), size)
                 self.assertTrue(seen.endswith(b"\n"))
                 longest = max(longest, seen, key=len)
                 size = os.stat(self.active).st_size
                 self.assertGreaterEqual(size, len(seen))
         finally:
-            done.set()
+            turns.put(False)
             writer.join()
         self.assertTrue(self.broker.lines().startswith(longest))
         self.assertEqual(read(self.active), self.broker.lines())
+
+    def test_the_size_of_what_grew_by_much_is_at_or_above_the_truth_until_it_is_read(self):
+        with open(self.active, "rb") as file:
+            for burst in range(3):
+                for n in range(10):
+                    self.broker.append(*[b"%d %d %d %s" % (burst, n, i, b"x" * 1000)
+                                         for i in range(200)])
+                truth = self.broker.lines()
+                self.assertGreaterEqual(os.fstat(file.fileno()).st_size, len(truth))
+                seen = os.pread(file.fileno(), 2 * len(truth), 0)
+                self.assertEqual(seen, truth)
+                self.assertEqual(os.fstat(file.fileno()).st_size, len(truth))
+                self.assertEqual(os.stat(self.active).st_size, len(truth))
 
     def test_whoever_asks_for_the_size_makes_nobody_read_zeros(self):
         done = threading.Event()
