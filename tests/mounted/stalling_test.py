@@ -39,6 +39,25 @@ class DaemonTest(CopyTest):
         self.mounted = self.mount(self.other, self.source, options=[f"io_timeout={self.TIMEOUT}"],
                                   environment=self.environment)
 
+    def stop_daemon(self):
+        """Between requests: who waits for one that it has taken can neither end nor be killed."""
+        def reads():
+            with open(f"/proc/{self.daemon.pid}/io", encoding="utf-8") as counters:
+                return next(line for line in counters if line.startswith("syscr"))
+
+        def rests():
+            before = reads()
+            time.sleep(0.2)
+            return reads() == before
+
+        def is_stopped(task):
+            with open(f"/proc/{self.daemon.pid}/task/{task}/stat", encoding="utf-8") as stat:
+                return stat.read().rpartition(")")[2].split()[0] == "T"
+        wait_until(rests, "a daemon that nobody asks")
+        self.daemon.send_signal(signal.SIGSTOP)
+        wait_until(lambda: all(map(is_stopped, os.listdir(f"/proc/{self.daemon.pid}/task"))),
+                   "its stop")
+
     def end_daemon(self):
         self.daemon.send_signal(signal.SIGCONT)
         self.daemon.terminate()
@@ -51,7 +70,7 @@ class StallingTest(DaemonTest):
         self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
         self.assertIn("watching inotify,polling", self.mounted.text("stats"))
         listed = self.mounted.names()
-        self.daemon.send_signal(signal.SIGSTOP)
+        self.stop_daemon()
         failures = []
 
         def read_one(n):
@@ -102,7 +121,7 @@ class UnmountingTest(DaemonTest):
     environment = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
     def test_a_stalled_source_is_no_reason_not_to_unmount(self):
-        self.daemon.send_signal(signal.SIGSTOP)
+        self.stop_daemon()
         reader = threading.Thread(target=error_of, args=(self.mounted.read, "orders-0/offsets/5"))
         reader.start()
         self.mounted.close()
@@ -114,7 +133,7 @@ class ListingTest(DaemonTest):
 
     def test_partitions_are_listed_and_told_of_without_waiting_for_the_source(self):
         self.assertEqual(self.mounted.read("orders-0/offsets/7")[:2], b"7 ")
-        self.daemon.send_signal(signal.SIGSTOP)
+        self.stop_daemon()
         time.sleep(2)  # whoever looks for changes waits now, and what was told is old
         listed = []
         looking = threading.Thread(
@@ -129,7 +148,7 @@ class ListingTest(DaemonTest):
 
     def names_while_it_stalls(self, *paths):
         """The names in the directories, and which of them were told before the source answered."""
-        self.daemon.send_signal(signal.SIGSTOP)
+        self.stop_daemon()
         names = {}
 
         def list_all():
