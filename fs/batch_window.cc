@@ -45,27 +45,26 @@ storage::Result<bool> BatchWindow::lies_in_line(storage::Position position,
                                                 std::optional<storage::Offset> expected_offset,
                                                 storage::Offset segment_base_offset,
                                                 std::size_t guess) {
+  return storage::lies_in_line(
+      header, expected_offset, segment_base_offset,
+      [&](BatchHeader& next) { return read_next(position, header, guess, next); });
+}
+
+storage::Result<bool> BatchWindow::read_next(storage::Position position, const BatchHeader& header,
+                                             std::size_t guess, BatchHeader& next) {
   constexpr std::int64_t kSmallBatchBytes = 64 << 10;
   constexpr auto kHeader = static_cast<std::size_t>(BatchHeader::kV2HeaderBytes);
-  const storage::InLine line = storage::in_line(header, expected_offset, segment_base_offset);
-  if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
   const storage::Position behind = position + header.size_bytes;
   const std::int64_t left = limit_ - behind;
-  if (left < BatchHeader::kPrefixBytes) return true;
-  std::array<char, kHeader> beside;
-  Bytes bytes;
+  if (left < BatchHeader::kPrefixBytes) return false;
   if (header.size_bytes <= kSmallBatchBytes) {
     const auto size = static_cast<std::size_t>(header.size_bytes);
-    ASSIGN_OR_RETURN(bytes, bytes_at(position, size + kHeader, guess));
-    bytes = bytes.substr(std::min(size, bytes.size()));
-  } else {
-    ASSIGN_OR_RETURN(const std::size_t read, file_.read_at(behind, beside));
-    bytes = Bytes(beside.data(), read);
+    ASSIGN_OR_RETURN(const Bytes bytes, bytes_at(position, size + kHeader, guess));
+    return storage::is_whole_batch(bytes.substr(std::min(size, bytes.size())), left, next);
   }
-  BatchHeader next;
-  return storage::parse_batch_header(bytes, next, nullptr) != storage::HeaderStatus::kOk ||
-         next.size_bytes > left ||
-         !storage::next_denies(header, next, expected_offset, segment_base_offset);
+  std::array<char, kHeader> beside;
+  ASSIGN_OR_RETURN(const std::size_t read, file_.read_at(behind, beside));
+  return storage::is_whole_batch(Bytes(beside.data(), read), left, next);
 }
 
 }  // namespace offsetfs::fs

@@ -25,13 +25,17 @@ class BatchWindow {
                                            std::size_t guess);
 
   // Whether the batch at `position`, whose header was read, lies in line with the others of its
-  // segment (storage/batch_order.h). Where the header behind it has to tell, a small batch is read
-  // with it: its body is wanted next.
+  // segment (storage/batch_order.h).
   storage::Result<bool> lies_in_line(storage::Position position, const storage::BatchHeader& header,
                                      std::optional<storage::Offset> expected_offset,
                                      storage::Offset segment_base_offset, std::size_t guess);
 
  private:
+  // The header of the batch behind; false where no whole batch stands there. A small batch at
+  // `position` is read with it: its body is wanted next.
+  storage::Result<bool> read_next(storage::Position position, const storage::BatchHeader& header,
+                                  std::size_t guess, storage::BatchHeader& next);
+
   const storage::File& file_;
   const storage::Position limit_;
   ReadBuffers& buffers_;

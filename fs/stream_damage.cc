@@ -9,7 +9,6 @@ namespace offsetfs::fs {
 
 using storage::BatchHeader;
 using storage::Bytes;
-using storage::HeaderStatus;
 using storage::Position;
 using storage::Result;
 
@@ -19,10 +18,8 @@ std::optional<BatchHeader> header_at(const StreamPiece& piece, Position position
   std::array<char, BatchHeader::kV2HeaderBytes> bytes;
   const auto read = piece.file->read_at(position, bytes);
   BatchHeader header;
-  if (!read ||
-      storage::parse_batch_header(Bytes(bytes.data(), *read), header, nullptr) != HeaderStatus::kOk)
+  if (!read || !storage::is_whole_batch(Bytes(bytes.data(), *read), piece.end - position, header))
     return std::nullopt;
-  if (position + header.size_bytes > piece.end) return std::nullopt;
   return header;
 }
 
@@ -48,11 +45,13 @@ std::string bare_cause(const StreamPiece& piece, const StreamDamage& damage) {
 bool lies_in_line(const StreamPiece& piece, const BatchHeader& header, Position position) {
   const auto base = segment_base_offset(piece);
   if (!base) return true;
-  const auto expected = expected_at(piece, position);
-  const auto line = storage::in_line(header, expected, *base);
-  if (line != storage::InLine::kAskNext) return line == storage::InLine::kYes;
-  const auto next = header_at(piece, position + header.size_bytes);
-  return !next || !storage::next_denies(header, *next, expected, *base);
+  return storage::lies_in_line(header, expected_at(piece, position), *base,
+                               [&](BatchHeader& next) -> Result<bool> {
+                                 const auto behind = header_at(piece, position + header.size_bytes);
+                                 if (behind) next = *behind;
+                                 return behind.has_value();
+                               })
+      .value_or(true);
 }
 
 }  // namespace

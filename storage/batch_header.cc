@@ -108,6 +108,11 @@ HeaderStatus parse_batch_header(Bytes bytes, BatchHeader& header, std::string* w
   return header.is_v2() ? parse_v2(in, header, why) : parse_legacy(in, header);
 }
 
+bool is_whole_batch(Bytes bytes, std::int64_t left, BatchHeader& header) {
+  return parse_batch_header(bytes, header, nullptr) == HeaderStatus::kOk &&
+         header.size_bytes <= left;
+}
+
 std::uint32_t compute_batch_crc(const BatchHeader& header, Bytes entry) {
   return header.is_v2() ? crc32c(entry.substr(kV2CrcFrom)) : crc32(entry.substr(kLegacyCrcFrom));
 }

@@ -72,6 +72,9 @@ enum class HeaderStatus {
 // null. Nothing behind the header is looked at: no CRC.
 HeaderStatus parse_batch_header(Bytes bytes, BatchHeader& header, std::string* why);
 
+// True if a header stands at the front of `bytes` whose batch ends within the next `left` bytes.
+bool is_whole_batch(Bytes bytes, std::int64_t left, BatchHeader& header);
+
 // The CRC over `entry` (the whole of it, header.size_bytes long) as its magic wants it.
 std::uint32_t compute_batch_crc(const BatchHeader& header, Bytes entry);
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "storage/batch_header.h"
+#include "storage/result.h"
 #include "storage/units.h"
 
 namespace offsetfs::storage {
@@ -23,28 +24,25 @@ inline bool within_segment(const BatchHeader& header, Offset segment_base_offset
          header.base_offset.value - INT32_MAX <= segment_base_offset.value;
 }
 
-enum class InLine {
-  kYes,
-  kNo,
-  kAskNext,  // there is a gap: the batch behind it tells whether it is one (next_denies)
-};
-
-// `expected`: the next_offset of the batch before; absent where that isn't known.
-inline InLine in_line(const BatchHeader& header, std::optional<Offset> expected,
-                      Offset segment_base_offset) {
-  if (!within_segment(header, segment_base_offset)) return InLine::kNo;
-  if (expected && least_claimed(header) < *expected) return InLine::kNo;
+// Whether `header` lies in line. `expected`: the next_offset of the batch before; absent where that
+// isn't known. `read_next(BatchHeader& next)` is asked only where there is a gap, which the batch
+// behind tells from a lie: a Result<bool>, false where no whole batch stands there. What it fails
+// with is what this fails with.
+template <class ReadNext>
+Result<bool> lies_in_line(const BatchHeader& header, std::optional<Offset> expected,
+                          Offset segment_base_offset, const ReadNext& read_next) {
+  if (!within_segment(header, segment_base_offset)) return false;
+  if (expected && least_claimed(header) < *expected) return false;
   const bool dense =
       !header.is_v2() || header.records_count == header.last_offset - header.base_offset + 1;
-  return expected && least_claimed(header) == *expected && dense ? InLine::kYes : InLine::kAskNext;
-}
-
-// True if `next`, the batch behind, fits the one before `header` but not `header` itself, which
-// then is the one that lies.
-inline bool next_denies(const BatchHeader& header, const BatchHeader& next,
-                        std::optional<Offset> expected, Offset segment_base_offset) {
-  return within_segment(next, segment_base_offset) && least_claimed(next) < header.next_offset() &&
-         least_claimed(next) >= expected.value_or(least_claimed(header));
+  if (expected && least_claimed(header) == *expected && dense) return true;
+  BatchHeader next;
+  ASSIGN_OR_RETURN(const bool found, read_next(next));
+  // One that fits the batch before `header`, but not `header` itself, denies it.
+  const bool denied = found && within_segment(next, segment_base_offset) &&
+                      least_claimed(next) < header.next_offset() &&
+                      least_claimed(next) >= expected.value_or(least_claimed(header));
+  return !denied;
 }
 
 }  // namespace offsetfs::storage

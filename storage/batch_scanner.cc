@@ -56,26 +56,25 @@ BatchScanner::Step BatchScanner::next() {
   return Step::kBatch;
 }
 
+// A header behind that can't be read denies nothing: who comes there will be told.
 bool BatchScanner::lies_in_line() {
-  const Offset base = *options_.segment_base_offset;
-  const InLine line = in_line(batch_.header, expected_, base);
-  if (line != InLine::kAskNext) return line == InLine::kYes;
+  return storage::lies_in_line(batch_.header, expected_, *options_.segment_base_offset,
+                               [this](BatchHeader& next) { return read_next(next); })
+      .value_or(true);
+}
+
+Result<bool> BatchScanner::read_next(BatchHeader& next) const {
   const Position behind = position_ + batch_.header.size_bytes;
-  if (limit_ - behind < BatchHeader::kPrefixBytes) return true;
+  const std::int64_t left = limit_ - behind;
+  if (left < BatchHeader::kPrefixBytes) return false;
+  const std::int64_t ahead = behind - piece_position_;
+  if (ahead >= 0 && ahead + BatchHeader::kV2HeaderBytes <= static_cast<std::int64_t>(piece_size_))
+    return is_whole_batch(Bytes(piece_.get(), piece_size_).substr(static_cast<std::size_t>(ahead)),
+                          left, next);
   // Beside the piece, which holds the batch at hand.
   std::array<char, BatchHeader::kV2HeaderBytes> beside;
-  const std::int64_t ahead = behind - piece_position_;
-  Bytes bytes;
-  if (ahead >= 0 && ahead + BatchHeader::kV2HeaderBytes <= static_cast<std::int64_t>(piece_size_)) {
-    bytes = Bytes(piece_.get(), piece_size_).substr(static_cast<std::size_t>(ahead));
-  } else {
-    const auto read = file_.read_at(behind, beside);
-    if (!read) return true;  // who comes there will be told
-    bytes = Bytes(beside.data(), *read);
-  }
-  BatchHeader next;
-  return parse_batch_header(bytes, next, nullptr) != HeaderStatus::kOk ||
-         next.size_bytes > limit_ - behind || !next_denies(batch_.header, next, expected_, base);
+  ASSIGN_OR_RETURN(const std::size_t read, file_.read_at(behind, beside));
+  return is_whole_batch(Bytes(beside.data(), read), left, next);
 }
 
 BatchScanner::Step BatchScanner::out_of_line() {

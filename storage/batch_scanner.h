@@ -74,6 +74,7 @@ class BatchScanner {
   Result<void> move_piece_to(Position from, std::size_t size);
   std::size_t piece_to_read(Position from, std::int64_t want);
   bool lies_in_line();
+  Result<bool> read_next(BatchHeader& next) const;
   Step out_of_line();
   Step read_body();
   Step bad_header(std::string why);

@@ -77,12 +77,11 @@ Result<OwnedBytes> LogWindow::take_entry(Position position, const BatchHeader& h
 Result<bool> LogWindow::lies_in_line(Position position, const BatchHeader& header,
                                      std::optional<Offset> expected_offset,
                                      Offset segment_base_offset) {
-  const InLine line = in_line(header, expected_offset, segment_base_offset);
-  if (line != InLine::kAskNext) return line == InLine::kYes;
-  BatchHeader next;
-  ASSIGN_OR_RETURN(const Probe probe, this->probe(position + header.size_bytes, next, nullptr));
-  if (probe != Probe::kBatch) return true;
-  return !next_denies(header, next, expected_offset, segment_base_offset);
+  return storage::lies_in_line(
+      header, expected_offset, segment_base_offset, [&](BatchHeader& next) -> Result<bool> {
+        ASSIGN_OR_RETURN(const Probe found, probe(position + header.size_bytes, next, nullptr));
+        return found == Probe::kBatch;
+      });
 }
 
 Result<bool> LogWindow::crc_good(Position position, const BatchHeader& header) {

@@ -25,12 +25,10 @@ std::string file_of(const WrittenSegment& segment, SegmentFile file) {
 // Nothing where no header stands, or its batch goes beyond the file.
 Result<std::optional<BatchHeader>> header_at(const File& log, Position position,
                                              std::int64_t size) {
-  std::array<char, 61> bytes{};
+  std::array<char, BatchHeader::kV2HeaderBytes> bytes{};
   ASSIGN_OR_RETURN(const auto read, log.read_at(position, bytes));
   BatchHeader header;
-  if (parse_batch_header({bytes.data(), read}, header, nullptr) != HeaderStatus::kOk ||
-      position.value + header.size_bytes > size)
-    return std::nullopt;
+  if (!is_whole_batch({bytes.data(), read}, size - position.value, header)) return std::nullopt;
   return header;
 }
 
