@@ -34,9 +34,10 @@ namespace offsetfs::fs {
 // chunk, or its last lines.
 class Follower {
  public:
-  // No reply is larger: the kernel cuts reads above a mebibyte into several, and after a part that
-  // was filled it would wait for the next one before it hands over the first.
-  static constexpr std::size_t kMostBytes = 512 << 10;
+  // No reply is larger: the kernel cuts reads above the largest READ (512 KiB, fuse_ops.cc) into
+  // several, and after a part that was filled it would wait for the next one before it hands over
+  // the first.
+  static constexpr std::size_t kMostBytes = 384 << 10;
 
   // Takes the next bytes, in order; no parts: the end of the file, the mount is being ended. False:
   // the reader did not get them, and they will be given again. They are valid during the call.

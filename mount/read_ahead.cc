@@ -9,7 +9,7 @@
 namespace offsetfs::mount {
 namespace {
 
-constexpr int kReadAheadKib = 512;
+constexpr int kReadAheadKib = 1024;
 
 }  // namespace
 

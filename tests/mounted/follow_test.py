@@ -360,6 +360,18 @@ class PollTest(FollowTest):
         threading.Timer(0.05, self.writer.append, [b"two"]).start()
         self.assertEqual(os.read(file, 100), b"two\n")
 
+    def test_a_large_read_gets_what_there_is_and_waits_for_no_more(self):
+        # The kernel asks for it in parts, and after one that was filled for the next.
+        line = b"x" * 1023 + b"\n"
+        self.start()
+        self.writer.append(*[line[:-1]] * 1024)
+        for kib in (256, 384, 512, 640, 1024):
+            dd = subprocess.run(["dd", f"if={self.mounted / f'follow/last-{kib}.values'}", "bs=4M",
+                                 "count=1", "status=none"], stdout=subprocess.PIPE, check=True,
+                                timeout=PATIENCE)
+            self.assertGreater(len(dd.stdout), 0)
+            self.assertEqual(dd.stdout, (line * kib)[:len(dd.stdout)])
+
 
 class CrowdTest(FollowTest):
     def test_many_blocked_readers_cost_no_thread_each_and_hold_up_nobody(self):

@@ -191,7 +191,7 @@ class CleanTest(StreamTests, MountedTest):
         device = os.stat(self.mount.path).st_dev
         setting = f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb"
         with open(setting, encoding="utf-8") as file:
-            self.assertEqual(int(file.read()), 512 if os.access(setting, os.W_OK) else 128)
+            self.assertEqual(int(file.read()), 1024 if os.access(setting, os.W_OK) else 128)
 
 
 class KilledTest(StreamTests, MountedTest):
