@@ -19,16 +19,27 @@ using storage::SegmentEntry;
 
 namespace {
 
+// Whether compaction may have written the bytes of `now` from those of `then`. It copies a batch
+// that it takes no record from, unless it notes there when the tombstones in it may go; a batch
+// that a leader wrote is never of fewer records than it has offsets. Source: Kafka's
+// MemoryRecords.filterTo.
+bool may_be_rewritten(const BatchHeader& then, const BatchHeader& now) {
+  return now.records_count == 0 || now.records_count < then.records_count ||
+         (now.has_delete_horizon() && !then.has_delete_horizon());
+}
+
 // Whether `now` may be what compaction left of `then`: it may take records, the newest too, and
 // leaves the rest of the header. What was written anew in the place of what was truncated has
-// another leader's epoch, or at least another producer, sequence or time.
+// another leader's epoch, or at least another producer, sequence or time, or other records.
 // Source: Kafka's MemoryRecords.filterTo, DefaultRecordBatch.writeEmptyHeader.
 bool is_it(const BatchHeader& then, const BatchHeader& now) {
   const auto identity = [](const BatchHeader& header) {
     return std::tuple(header.base_offset, header.last_offset, header.leader_epoch,
                       header.producer_id, header.producer_epoch, header.base_sequence);
   };
-  return identity(then) == identity(now) && now.max_timestamp <= then.max_timestamp;
+  if (identity(then) != identity(now)) return false;
+  return now.crc == then.crc ||
+         (now.max_timestamp <= then.max_timestamp && may_be_rewritten(then, now));
 }
 
 // In a segment that is another file now.

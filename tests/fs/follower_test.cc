@@ -419,8 +419,8 @@ TEST_F(FollowerTest, AFileInThePlaceOfAnotherIsAnotherEvenIfItsInodeIsTheSame) {
   EXPECT_EQ(half, "a\nb\nc\nd\n");
   // Once nobody has the old file open, most file systems give its number to the next one.
   LogBuilder cleaned(temp_ / "cleaned");
-  cleaned.offset(0).batch({TestRecord("a").at_offset(0)}).offset(2).batch({"c", "d"});
-  cleaned.batch({"e", "f"});
+  cleaned.offset(0).batch({TestRecord("a").at_offset(0)}).offset(2);
+  cleaned.clock(LogBuilder::kFirstTime + 2).batch({"c", "d"}).batch({"e", "f"});
   const std::string path = dir_ + "/00000000000000000000.log";
   std::filesystem::remove(path);
   one_->view->log->refresh();
@@ -461,22 +461,26 @@ TEST_F(FollowerTest, RecordsThatTookThePlaceOfOthersUnseenAreNotMixedWithThem) {
 }
 
 // A sole replica's log that is recovered and written on keeps its epoch: only compaction leaves a
-// batch its producer and its sequence, and makes it no newer.
+// batch its producer and its sequence, and makes it no newer. It leaves records out, and writes no
+// others.
 TEST_F(FollowerTest, WhatIsWrittenAnewInTheSameEpochIsNoCompaction) {
   const auto newer = [](LogBuilder& other) {
-    other.producer(7, 2).batch({"a"}).clock(LogBuilder::kFirstTime + 500).batch({"B"});
+    other.producer(7, 2).batch({"a"}).clock(LogBuilder::kFirstTime + 500).batch({"B", "C"});
   };
   const auto another_producer = [](LogBuilder& other) {
-    other.clock(0).producer(8, 2).batch({"a"}).batch({"B"});
+    other.clock(0).producer(8, 2).batch({"a"}).batch({"B", "C"});
   };
   const auto another_producer_epoch = [](LogBuilder& other) {
-    other.clock(0).producer(7, 3).batch({"a"}).batch({"B"});
+    other.clock(0).producer(7, 3).batch({"a"}).batch({"B", "C"});
   };
   const auto another_sequence = [](LogBuilder& other) {
-    other.clock(0).batch({"a"}).producer(7, 2).batch({"B"});
+    other.clock(0).batch({"a"}).producer(7, 2).batch({"B", "C"});
+  };
+  const auto other_records = [](LogBuilder& other) {
+    other.producer(7, 2).batch({"a"}).batch({"B", "C"});
   };
   const auto compacted = [](LogBuilder& other) {
-    other.clock(0).producer(7, 2).batch({"a"}).batch({"B"});
+    other.producer(7, 2).batch({"a"}).batch({TestRecord("c").at_offset(2)});
   };
   using Write = void (*)(LogBuilder&);
   int number = 0;
@@ -484,18 +488,41 @@ TEST_F(FollowerTest, WhatIsWrittenAnewInTheSameEpochIsNoCompaction) {
                                            {another_producer, true},
                                            {another_producer_epoch, true},
                                            {another_sequence, true},
+                                           {other_records, true},
                                            {compacted, false}}) {
     SCOPED_TRACE(number);
     LogBuilder log(temp_ / std::to_string(number) + "/orders-3");
-    open_log(log.producer(7, 2).batch({"a"}).batch({"b"}).build());
+    open_log(log.producer(7, 2).batch({"a"}).batch({"b", "c"}).build());
     const auto follower = follow("0");
-    EXPECT_EQ(take(*follower).text, "a\nb\n");
+    EXPECT_EQ(take(*follower).text, "a\nb\nc\n");
     LogBuilder other(temp_ / "other" + std::to_string(number++));
     write(other);
     tests::write_file(log.log_path() + ".swap", other.log());
     std::filesystem::rename(log.log_path() + ".swap", log.log_path());
     const auto expected = is_replaced ? std::optional(Errc::kOutOfRange) : std::nullopt;
     EXPECT_EQ(take(*follower).error, expected);
+  }
+}
+
+// A sealed segment that is active again may be opened anew: the open file tells nothing then.
+TEST_F(FollowerTest, ATruncationBehindANewestSegmentThatIsEmptyEndsTheFollower) {
+  for (const bool rolls_anew : {false, true}) {
+    SCOPED_TRACE(rolls_anew);
+    LogBuilder log(temp_ / (rolls_anew ? "rolls" : "grows") + "/orders-3");
+    log.batch({"a"}).batch({"b"});
+    const std::string sealed = log.log_path();
+    open_log(log.roll().build());
+    const auto follower = follow("0");
+    EXPECT_EQ(take(*follower).text, "a\nb\n");
+    std::filesystem::remove(log.log_path());
+    LogBuilder other(temp_ / (rolls_anew ? "other" : "another"));
+    other.batch({"a"}).batch({"B"});
+    if (!rolls_anew) other.batch({"C"});
+    tests::write_file(sealed, other.log());
+    if (rolls_anew) tests::write_file(log.log_path(), other.roll().batch({"C"}).log());
+    ASSERT_EQ(take(*follower).error, Errc::kOutOfRange);
+    EXPECT_THAT(this->log().back(), HasSubstr("truncated"));
+    EXPECT_EQ(take(*follow("1")).text, "B\nC\n");
   }
 }
 
