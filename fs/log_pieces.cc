@@ -25,10 +25,10 @@ bool is_same_file(const storage::FileInfo& a, const storage::FileInfo& b) {
 }
 
 // Whether it may have been written after the truncation that took `last`: then it has a later
-// epoch, or in the same one a later time. Where times are in no order a stream may end a little
-// before it must.
+// epoch, or in the same one a time that is no earlier. Where times are in no order a stream may end
+// a little before it must.
 bool may_be_newer(const storage::BatchHeader& batch, const storage::BatchHeader& last) {
-  return std::tie(batch.leader_epoch, batch.max_timestamp) >
+  return std::tie(batch.leader_epoch, batch.max_timestamp) >=
          std::tie(last.leader_epoch, last.max_timestamp);
 }
 

@@ -336,13 +336,13 @@ class ChangingLogTest : public StreamsTest {
       file << batch(word, epoch, n);
     }
   }
-  static std::string batch(const std::string& word, std::int32_t epoch, std::int64_t n) {
+  std::string batch(const std::string& word, std::int32_t epoch, std::int64_t n) const {
     storage::BatchBuilder::Options options;
     options.base_offset = Offset{n};
     options.leader_epoch = storage::LeaderEpoch{epoch};
     storage::BatchBuilder builder(options);
-    const std::int64_t written_anew = word == "old" ? 0 : 1000;
-    builder.add(TimestampMs{LogBuilder::kFirstTime + n + written_anew}, std::nullopt,
+    const std::int64_t since_first = n + (word == "old" ? 0 : written_anew_after_ms_);
+    builder.add(TimestampMs{LogBuilder::kFirstTime + (is_timed_ ? since_first : 0)}, std::nullopt,
                 word + std::to_string(n));
     return builder.build();
   }
@@ -383,14 +383,16 @@ class ChangingLogTest : public StreamsTest {
     one_->view->log->refresh();  // as who is told of it does
   }
 
+  std::int64_t written_anew_after_ms_ = 1000;
+  bool is_timed_ = true;  // else all records are of one time
   std::vector<std::string> log_;
 };
 
 class TruncatedUnderAStreamTest : public ChangingLogTest,
                                   public testing::WithParamInterface<std::tuple<bool, int>> {
  protected:
-  // Exactly `records` of the stream, and the error that it ends with.
-  void expect_stale(const StreamFile& file, const std::string& given) {
+  // No records but old ones below `cut`, and the error that the stream ends with.
+  void expect_stale(const StreamFile& file, const std::string& given, std::int64_t cut = kCut) {
     std::optional<Errc> error;
     std::string rest;
     std::string buffer;
@@ -404,7 +406,7 @@ class TruncatedUnderAStreamTest : public ChangingLogTest,
       rest += *bytes;
     }
     EXPECT_EQ(error, Errc::kOutOfRange);
-    EXPECT_TRUE(lines("old", 0, kCut).starts_with(given + rest)) << rest;
+    EXPECT_TRUE(lines("old", 0, cut).starts_with(given + rest)) << rest;
     EXPECT_THAT(log_, testing::ElementsAre(
                           testing::AllOf(HasSubstr("orders-3"), HasSubstr("truncated away"))));
   }
@@ -431,6 +433,57 @@ TEST_P(TruncatedUnderAStreamTest, NoRecordsOfTwoHistoriesAreGiven) {
         expect_stale(*file, given);
       }
     }
+  }
+}
+
+// Nothing tells the new batches from the old ones but what is in them.
+TEST_P(TruncatedUnderAStreamTest, NorWhereTheNewestSegmentWasEmptyAndTheTimesAreTheSame) {
+  options_.measured_range_bytes = std::get<0>(GetParam()) ? 1 << 20 : 100;
+  options_.segments_ahead = std::get<1>(GetParam());
+  is_timed_ = false;
+  constexpr std::int64_t kNearTheEnd = 95;
+  for (const std::string word : {"new", "longer-", "N"}) {
+    for (const bool rolls_anew : {false, true}) {
+      for (const std::int64_t read_before : {0, 10, 90}) {
+        SCOPED_TRACE(testing::Message() << word << " " << rolls_anew << " " << read_before);
+        std::filesystem::remove(path(kRecords));
+        begin_anew();
+        tests::write_file(path(kRecords), "");
+        one_->view->log->refresh();
+        const auto file = open_range(offsets(0, 1000));
+        const std::string given = lines("old", 0, read_before);
+        ASSERT_EQ(read(*file, 0, given.size()), given);
+        std::filesystem::remove(path(kRecords));
+        truncate_to(kNearTheEnd);
+        write(word, 0, kNearTheEnd, kRecords);
+        const std::string next = batch(word, 0, kRecords);
+        if (rolls_anew) {
+          tests::write_file(path(kRecords), next);
+        } else {
+          std::ofstream(path(kRecords - kPerSegment), std::ios::binary | std::ios::app) << next;
+        }
+        expect_stale(*file, given, kNearTheEnd);
+      }
+    }
+  }
+}
+
+// By what was written with times of before nobody can tell where the truncation was; but the last
+// record of the stream is not there.
+TEST_F(ChangingLogTest, StreamWhoseLastRecordWasTruncatedAwayDoesNotEndAsIfItWereWhole) {
+  written_anew_after_ms_ = 0;
+  for (const std::string word : {"new", "longer-", "N"}) {
+    SCOPED_TRACE(word);
+    begin_anew();
+    const auto file = open_range(offsets(0, 1000));
+    ASSERT_EQ(read(*file, 0, 5), "old0\n");
+    truncate_to(95);
+    write(word, 0, 95, kRecords + 10);
+    std::optional<Errc> error;
+    read_all(*file, 50, &error);
+    EXPECT_EQ(error, Errc::kOutOfRange);
+    EXPECT_THAT(log_, testing::ElementsAre(HasSubstr("truncated away")));
+    std::filesystem::remove(path(kRecords));
   }
 }
 
