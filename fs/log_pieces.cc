@@ -343,6 +343,14 @@ Result<bool> LogPieces::is_cut() const {
   if (!last_batch_) return false;
   if (cut_) return true;
   if (last_stands()) return false;
+  // Only a truncation changes a file in place, whatever became of its name since.
+  if (const auto held = last_batch_->segment.lock()) {
+    ASSIGN_OR_RETURN(const bool there, lies_there(*last_batch_, *held));
+    if (!there) {
+      cut_ = true;
+      return true;
+    }
+  }
   log_->refresh();
   // Deleted as a whole: what is held of it is what it was.
   if (log_->segments()->empty()) return false;

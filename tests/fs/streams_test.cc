@@ -487,6 +487,18 @@ TEST_F(ChangingLogTest, StreamWhoseLastRecordWasTruncatedAwayDoesNotEndAsIfItWer
   }
 }
 
+TEST_F(ChangingLogTest, RetentionOfWhatWasCutBeforeDoesNotHideTheCut) {
+  const auto file = open_range(offsets(kRecords - kPerSegment, 1000));
+  truncate_to(95);
+  write("longer-", 1, 95, kRecords + 10);
+  for (std::int64_t base = 0; base < kRecords; base += kPerSegment)
+    std::filesystem::remove(path(base));
+  std::optional<Errc> error;
+  EXPECT_EQ(read_all(*file, 500, &error), "");
+  EXPECT_EQ(error, Errc::kOutOfRange);
+  EXPECT_THAT(log_, testing::ElementsAre(HasSubstr("truncated away")));
+}
+
 TEST_P(TruncatedUnderAStreamTest, WhatWasGivenIsNotGoneOnFromInAnotherHistory) {
   options_.measured_range_bytes = std::get<0>(GetParam()) ? 1 << 20 : 100;
   options_.segments_ahead = std::get<1>(GetParam());
