@@ -6,6 +6,7 @@
 
 #include "fs/invalidator.h"
 #include "fs/node_table.h"
+#include "fs/open_files.h"
 #include "fs/recent_contents.h"
 #include "fs/record_files.h"
 #include "fs/slow_opens.h"
@@ -84,7 +85,10 @@ struct FileSystem::Parts {
           node.kind == NodeKind::kSegmentStream || node.kind == NodeKind::kSegmentBatches;
       if (is_stream && !facts && facts.error().code == Errc::kNotFound)
         return failure(facts.error());
-      if (facts) (*file)->set_attributes(to_attributes(ino, *facts));
+      if (facts) {
+        (*file)->set_attributes(to_attributes(ino, *facts));
+        open_files.add(ino, (*file)->attributes());
+      }
     }
     return file;
   }
@@ -137,6 +141,7 @@ struct FileSystem::Parts {
   SourceSpace space;
   Tree tree;
   NodeTable nodes;
+  OpenFiles open_files;
   RecentContents recent;
   ToldNames told;
   std::unique_ptr<Invalidator> invalidator;
@@ -198,8 +203,11 @@ Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) 
     }
     return attributes;
   }
-  // Deleted while it is being read. (The kernel asks so for its reads, not for an fstat.)
-  if (file != nullptr && file->attributes()) return *file->attributes();
+  // Deleted while it is open. The kernel names the open file for its reads, and not for an fstat.
+  if (facts.error().code == Errc::kNotFound) {
+    const auto open = file != nullptr ? file->attributes() : parts_->open_files.find(ino);
+    if (open != nullptr) return open->now();
+  }
   return parts_->failure(std::move(facts.error()));
 }
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,16 @@ struct OpenFlags {
 };
 
 class Follower;
+
+// What is told of an open file whose name is gone. Shared with it, so that it can be asked while
+// the file is being closed. Any thread.
+struct OpenAttributes {
+  Attributes at_open;
+  // The size by now, of what may have grown until its name went; nothing, or null: as at the open.
+  std::function<std::optional<std::int64_t>()> size_now;
+
+  Attributes now() const;
+};
 
 // One open file: what OPEN found, kept until RELEASE. The segments it holds open outlive retention;
 // a stream of many holds those next ahead of its reader (log_pieces.h). Any thread, several at
@@ -56,14 +67,23 @@ class OpenFile {
   // a size from elsewhere would cut its reads off, or fill them up with zeros. Else nothing.
   virtual std::optional<std::int64_t> promised_bytes() const { return std::nullopt; }
 
-  // What it was when it was opened: told where its name is gone and the kernel asks for an open
-  // file, which an fstat does not: to that it is stale. Set once, before the file is shared.
-  void set_attributes(const Attributes& attributes) { attributes_ = attributes; }
-  const std::optional<Attributes>& attributes() const { return attributes_; }
+  virtual std::function<std::optional<std::int64_t>()> size_now() const { return nullptr; }
+  // Set once, before the file is shared; null: nothing is told of it.
+  void set_attributes(const Attributes& at_open) {
+    attributes_ = std::make_shared<const OpenAttributes>(OpenAttributes{at_open, size_now()});
+  }
+  const std::shared_ptr<const OpenAttributes>& attributes() const { return attributes_; }
 
  private:
-  std::optional<Attributes> attributes_;
+  std::shared_ptr<const OpenAttributes> attributes_;
 };
+
+inline Attributes OpenAttributes::now() const {
+  Attributes attributes = at_open;
+  if (const auto size = size_now ? size_now() : std::nullopt) attributes.stat.st_size = *size;
+  attributes.timeout = kNever;
+  return attributes;
+}
 
 inline storage::Result<std::size_t> OpenFile::write(storage::Bytes, pid_t) {
   return storage::fail_errno(EBADF, "not open for writing");

@@ -17,6 +17,16 @@ storage::Result<storage::Bytes> SegmentStreamFile::read(std::uint64_t position, 
   return storage::Bytes(buffer);
 }
 
+std::function<std::optional<std::int64_t>()> SegmentStreamFile::size_now() const {
+  return [stream = stream_, piece_now = piece_now_,
+          generation = state_.generation]() -> std::optional<std::int64_t> {
+    const auto now = stream->measure(piece_now);
+    if (const auto before = stream->size_before_truncation(generation)) return before;
+    if (!now) return std::nullopt;
+    return now->size_bytes;
+  };
+}
+
 std::optional<std::int64_t> SegmentStreamFile::promised_bytes() const {
   if (const auto before = stream_->size_before_truncation(state_.generation))
     return std::max(*before, state_.size_bytes);

@@ -28,6 +28,7 @@ class SegmentStreamFile : public StreamFile {
   std::optional<std::int64_t> size_bytes() const override { return state_.size_bytes; }
   OpenFlags flags() const override { return flags_; }
   std::optional<std::int64_t> promised_bytes() const override;
+  std::function<std::optional<std::int64_t>()> size_now() const override;
   storage::Result<storage::Bytes> read(std::uint64_t position, std::size_t size,
                                        std::string& buffer) const override;
 

@@ -43,8 +43,8 @@ bool same_file(const Segment& a, const Segment& b) {
   return a.opened_info().dev == b.opened_info().dev && a.opened_info().ino == b.opened_info().ino;
 }
 
-// The whole of a segment that was opened, with its end at any moment: as long as the partition
-// still has that very file. What was taken away or replaced ends where it ended last.
+// The whole of a segment that was opened, with its end at any moment. Once the partition has that
+// very file no more, nothing is appended to it, and it ends where the file does.
 class WholeSegment {
  public:
   WholeSegment(Streams::Log log, const SegmentEntry& entry, std::shared_ptr<const Segment> segment,
@@ -71,9 +71,20 @@ class WholeSegment {
  private:
   void look_for_end() const {
     const auto current = log_->segment(entry_);
-    if (!current || !same_file(**current, *piece_.segment)) return;
-    const auto end = log_->valid_end(entry_);
+    const bool is_there = current && same_file(**current, *piece_.segment);
+    const auto end = is_there ? log_->valid_end(entry_) : last_end();
     if (end) end_.store(end->value, std::memory_order_relaxed);
+  }
+
+  Result<Position> last_end() const {
+    const Segment& segment = *piece_.segment;
+    ASSIGN_OR_RETURN(const storage::FileInfo info, segment.log().info());
+    if (info.size_bytes == file_bytes_.load(std::memory_order_relaxed))
+      return Position{end_.load(std::memory_order_relaxed)};
+    ASSIGN_OR_RETURN(const storage::SegmentTail tail,
+                     segment.find_tail(Position{info.size_bytes}, false));
+    file_bytes_.store(info.size_bytes, std::memory_order_relaxed);
+    return tail.end;
   }
 
   const Streams::Log log_;
@@ -81,6 +92,7 @@ class WholeSegment {
   const bool living_;
   StreamPiece piece_;
   mutable std::atomic<std::int64_t> end_;
+  mutable std::atomic<std::int64_t> file_bytes_ = -1;  // where end_ was looked for after it went
 };
 
 std::optional<BatchHeader> first_header(const Segment& segment) {

@@ -256,18 +256,44 @@ TEST_F(FileSystemTest, AnOpenFileIsReadToItsEndWhateverIsDeletedMeanwhile) {
   Mounted mounted(dir_);
   const std::string path = "segments/00000000000000000000/records.values";
   const auto ino = mounted.lookup(path)->ino;
-  const auto file = mounted.open(path);
+  auto file = mounted.open(path);
   for (const auto& gone : std::filesystem::directory_iterator(dir_)) {
     if (std::string(gone.path().filename()).starts_with("00000000000000000000."))
       std::filesystem::remove(gone.path());
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(2 * storage::PartitionLog::kRecheckMs));
-  EXPECT_FALSE(mounted.file_system.getattr(ino));
-  const auto attributes = mounted.file_system.getattr(ino, file.get());
-  ASSERT_TRUE(attributes);
-  EXPECT_EQ(attributes->stat.st_size, 4);
+  for (const OpenFile* const asked_by :
+       {static_cast<const OpenFile*>(nullptr), static_cast<const OpenFile*>(file.get())}) {
+    const auto attributes = mounted.file_system.getattr(ino, asked_by);
+    ASSERT_TRUE(attributes);
+    EXPECT_EQ(attributes->stat.st_size, 4);
+  }
   std::string buffer;
   EXPECT_EQ(file->read(0, 100, buffer).value(), "a\nb\n");
+  file.reset();
+  EXPECT_EQ(mounted.file_system.getattr(ino).error().code, Errc::kOutOfRange);
+}
+
+TEST_F(FileSystemTest, AnOpenStreamHasWhatWasAppendedUntilItsSegmentWasDeleted) {
+  LogBuilder log(dir_);
+  log.batch({"a", "b"}).build();
+  Mounted mounted(dir_);
+  const std::string path = "segments/00000000000000000000/records.values";
+  const auto ino = mounted.lookup(path)->ino;
+  auto file = mounted.open(path);
+  std::string buffer;
+  EXPECT_EQ(file->read(0, 100, buffer).value(), "a\nb\n");
+  // All of it between two looks of a reader.
+  log.batch({"c"}).roll().batch({"d"}).build();
+  for (const auto& gone : std::filesystem::directory_iterator(dir_)) {
+    if (std::string(gone.path().filename()).starts_with("00000000000000000000."))
+      std::filesystem::remove(gone.path());
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(2 * storage::PartitionLog::kRecheckMs));
+  const auto attributes = mounted.file_system.getattr(ino);
+  ASSERT_TRUE(attributes);
+  EXPECT_EQ(attributes->stat.st_size, 6);
+  EXPECT_EQ(file->read(0, 100, buffer).value(), "a\nb\nc\n");
 }
 
 // The kernel asks for its attributes again before it reads: not known to be final, not kept.
@@ -283,7 +309,7 @@ TEST_F(FileSystemTest, ANewRecordThatWasOpenedIsReadThoughItIsDeletedMeanwhile) 
       std::filesystem::remove(gone.path());
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(2 * storage::PartitionLog::kRecheckMs));
-  EXPECT_FALSE(mounted.file_system.getattr(entry->ino));
+  EXPECT_EQ(mounted.file_system.getattr(entry->ino)->stat.st_size, 1);
   const auto attributes = mounted.file_system.getattr(entry->ino, file.get());
   ASSERT_TRUE(attributes);
   EXPECT_EQ(attributes->stat.st_size, 1);
@@ -395,7 +421,7 @@ TEST_F(FileSystemTest, SizesOfStreamsAreExactOnceTheyWereOpened) {
         "segments/00000000000000000000/index.tsv", "state/records", "state/producers.tsv",
         "state/last_stable_offset", "offsets/0..2.jsonl", "records.values"}) {
     EXPECT_GE(mounted.lookup(path)->attributes.stat.st_size, 0) << path;
-    const auto file = mounted.open(path);
+    auto file = mounted.open(path);
     const std::string text = mounted.read(path);
     EXPECT_EQ(mounted.lookup(path)->attributes.stat.st_size, static_cast<off_t>(text.size()))
         << path;

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -85,6 +86,25 @@ class GrowingTest(CopyTest):
         for n in range(5):
             self.append(b"value %d" % n)
             self.assertEqual(tail.stdout.readline(), b"value %d\n" % n)
+
+    def test_tail_f_has_all_of_a_segment_that_goes_between_two_of_its_looks(self):
+        tail = subprocess.Popen(["tail", "-s", "0.05", "-n", "1", "-f",
+                                 self.mounted / "active/records.values"], stdout=subprocess.PIPE)
+        self.addCleanup(tail.stdout.close)
+        self.addCleanup(tail.wait)
+        self.addCleanup(tail.kill)
+        self.assertEqual(tail.stdout.readline(), self.values[-1] + b"\n")
+        tail.send_signal(signal.SIGSTOP)
+        last = [b"last %d" % n for n in range(50)]
+        self.append(*last)
+        kafka_batch.write_log(self.source, [kafka_batch.batch(self.next, [b"first of the new"])],
+                              self.next)
+        for name in os.listdir(self.source):
+            if name.startswith("00000000000000000000."):
+                os.rename(f"{self.source}/{name}", f"{self.source}/{name}.deleted")
+        wait_until(lambda: self.mounted.error("offsets/5") == ENOENT, "the end of the segment")
+        tail.send_signal(signal.SIGCONT)
+        self.assertEqual([tail.stdout.readline() for _ in last], [v + b"\n" for v in last])
 
     def test_a_batch_that_is_still_being_written_is_the_end(self):
         batch = kafka_batch.batch(self.next, [b"half"])
