@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "storage/dir.h"
 #include "storage/java_properties.h"
 #include "storage/segment_files.h"
+#include "storage/source_guard.h"
 #include "storage/topic_partition.h"
 
 namespace offsetfs::mount {
@@ -156,6 +158,17 @@ Result<std::string> check_source(const std::string& path) {
   return describe_alien(**dir, *kind);
 }
 
+// The same, of a source that may not answer.
+Result<std::string> check_source_in_time(const std::string& path,
+                                         std::chrono::milliseconds timeout) {
+  const storage::SourceGuard guard(path, {.timeout = timeout, .notice = nullptr});
+  auto checked = guard.get<std::string>([path] { return check_source(path); });
+  if (checked || checked.error().sys_errno != ETIMEDOUT) return checked;
+  return fail(Errc::kIo, path +
+                             ": the source does not answer (-o io_timeout); is the server or the " +
+                             "daemon of its file system alive?");
+}
+
 Result<std::string> read_config(const std::string& path) {
   struct stat status {};
   std::ifstream file(path);
@@ -214,9 +227,10 @@ Result<std::vector<std::string>> log_dirs_of(std::string_view properties, const 
 Result<SourcePaths> find_sources(const Options& options) {
   ASSIGN_OR_RETURN(auto given, named_sources(options));
   if (given.empty()) return fail(Errc::kInvalid, "SOURCE names no directory; give one");
+  const std::chrono::milliseconds timeout(options.tree.io_timeout_ms);
   SourcePaths sources;
   for (auto& path : given) {
-    ASSIGN_OR_RETURN(auto real, check_source(path));
+    ASSIGN_OR_RETURN(auto real, check_source_in_time(path, timeout));
     sources.real.push_back(std::move(real));
   }
   sources.given = std::move(given);

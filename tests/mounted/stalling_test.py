@@ -8,7 +8,7 @@ import time
 import unittest
 
 import kafka_batch
-from mounted import CopyTest, EIO, PATIENCE, error_of, is_mounted, output, wait_until
+from mounted import BINARY, CopyTest, EIO, PATIENCE, error_of, is_mounted, output, wait_until
 
 PASSTHROUGH = os.path.abspath(os.environ.get("OFFSETFS_PASSTHROUGH",
                                              "../../build/tests/passthrough"))
@@ -119,6 +119,19 @@ class UnmountingTest(DaemonTest):
     # Not the search for leaks of a sanitized build: it stops all threads with ptrace(2) first, and
     # waits for ever for those that wait, uninterruptibly, for the source.
     environment = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+    def test_a_stalled_source_is_not_mounted_and_that_is_said(self):
+        point = f"{self.folder}/another"
+        os.mkdir(point)
+        self.stop_daemon()
+        try:
+            refused = subprocess.run([BINARY, self.source, point, "-f", "-o", "io_timeout=1"],
+                                     stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+        finally:
+            self.daemon.send_signal(signal.SIGCONT)
+        self.assertEqual(refused.returncode, 32, refused.stderr)
+        self.assertEqual(refused.stderr.count("\n"), 1)
+        self.assertIn(f"{self.source}: the source does not answer (-o io_timeout)", refused.stderr)
 
     def test_a_stalled_source_is_no_reason_not_to_unmount(self):
         self.stop_daemon()
