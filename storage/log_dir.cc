@@ -161,7 +161,7 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
       std::make_shared<OpenSegments>(OpenSegments::most_for(options.descriptors)),
       std::make_shared<BatchCache>(options.cached_batches_bytes), std::move(problems), options.log};
   std::shared_ptr<LogDir> source(
-      new LogDir(std::move(dirs), std::move(files), single, std::move(shared), options.on_notice));
+      new LogDir(std::move(dirs), std::move(files), single, std::move(shared)));
   if (options.watch) {
     source->watcher_ =
         std::make_unique<LogWatcher>(*source, *options.watch, std::move(options.on_notice));
@@ -172,12 +172,11 @@ Result<std::shared_ptr<const LogDir>> LogDir::open(const std::vector<std::string
 
 LogDir::LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
                std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,
-               PartitionLog::Shared shared, std::function<void(const std::string&)> on_notice)
+               PartitionLog::Shared shared)
     : dirs_(std::move(dirs)),
       files_(std::move(files)),
       single_(single),
-      shared_(std::move(shared)),
-      on_notice_(std::move(on_notice)) {}
+      shared_(std::move(shared)) {}
 
 LogDir::~LogDir() {
   changes_.set_watcher(nullptr);
@@ -266,9 +265,8 @@ void LogDir::look_for_removed() const {
       const MutexLock lock(mutex_);
       if (!removed_.insert(i).second) continue;
     }
-    if (on_notice_)
-      on_notice_(dirs_[i]->path() +
-                 ": was removed; if it is made anew, unmount and mount again to see it");
+    shared_.problems->add({dirs_[i]->path(), -1,
+                           "was removed; if it is made anew, unmount and mount again to see it"});
   }
 }
 

@@ -34,7 +34,7 @@ namespace offsetfs::storage {
 // its directory's place in the list, from 0.
 //
 // A source is the directory that was there when it was opened, whatever bears its name later: one
-// that is removed shows nothing any more, and says so once, by on_notice.
+// that is removed shows nothing any more, and says so once, among the problems.
 class LogDir : public LogSource {
  public:
   static constexpr std::int64_t kRecheckMs = 250;
@@ -95,7 +95,7 @@ class LogDir : public LogSource {
 
   LogDir(std::vector<std::shared_ptr<const SourceDir>> dirs,
          std::vector<std::shared_ptr<const LogDirFiles>> files, bool single,
-         PartitionLog::Shared shared, std::function<void(const std::string&)> on_notice);
+         PartitionLog::Shared shared);
 
   std::shared_ptr<const Listing> listing(bool look_now) const;
   void look_for_removed() const;
@@ -114,7 +114,6 @@ class LogDir : public LogSource {
   const std::vector<std::shared_ptr<const LogDirFiles>> files_;
   const bool single_;
   const PartitionLog::Shared shared_;
-  const std::function<void(const std::string&)> on_notice_;  // may be null
   mutable LogChanges changes_;
 
   mutable Mutex mutex_;

@@ -211,6 +211,7 @@ class PartitionsTest(CopyTest):
             return "was removed" in mount.log()
         wait_until(has_said_so, "the word of it")
         self.assertEqual(mount.log().count("unmount and mount again"), 1)
+        self.assertIn("unmount and mount again", mount.text("problems.jsonl"))
 
     def test_a_topic_created_anew_is_another_one(self):
         source = self.copy("clean", "source")

@@ -49,17 +49,17 @@ TEST(LogDirTest, ASourceThatIsRemovedSaysSoOnceAndIsNotWhatIsMadeAnewUnderItsNam
   const std::string log_dir = temp / "data";
   LogBuilder(log_dir + "/orders-3").batch({"a"}).build();
   for (const std::string& path : {log_dir + "/orders-3", log_dir}) {
-    std::vector<std::string> notices;
-    LogDir::Options options;
-    options.on_notice = [&](const std::string& line) { notices.push_back(line); };
-    const auto source = LogDir::open({path}, test_backend(), std::move(options)).value();
+    const auto source = LogDir::open({path}, test_backend(), {}).value();
     source->refresh();
-    EXPECT_THAT(notices, IsEmpty());
+    EXPECT_THAT(source->problems().list(), IsEmpty());
     std::filesystem::remove_all(path);
     LogBuilder(log_dir + "/orders-3").batch({"b"}).build();
     source->refresh();
     source->refresh();
-    EXPECT_THAT(notices, ElementsAre(HasSubstr(path + ": was removed")));
+    const auto problems = source->problems().list();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].file, path);
+    EXPECT_THAT(problems[0].what, HasSubstr("was removed"));
     EXPECT_EQ(source->is_single_partition(), path != log_dir);
   }
 }
