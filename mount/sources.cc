@@ -231,6 +231,7 @@ Result<SourcePaths> find_sources(const Options& options) {
   SourcePaths sources;
   for (auto& path : given) {
     ASSIGN_OR_RETURN(auto real, check_source_in_time(path, timeout));
+    if (!path.starts_with('/')) path = real;
     sources.real.push_back(std::move(real));
   }
   sources.given = std::move(given);

@@ -15,7 +15,8 @@ namespace offsetfs::mount {
 // are a path one level too high or too low.
 
 struct SourcePaths {
-  std::vector<std::string> given;  // as the user or the config wrote them
+  std::vector<std::string> given;  // as the user or the config wrote them; a relative one in full,
+                                   // since what is told of it is read elsewhere
   std::vector<std::string> real;   // absolute, links resolved; the same order
 };
 

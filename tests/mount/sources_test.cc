@@ -1,5 +1,7 @@
 #include "mount/sources.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -81,6 +83,17 @@ TEST_F(SourcesTest, TheRealPathsComeToo) {
   ASSERT_TRUE(sources) << sources.error().what;
   EXPECT_THAT(sources->given, ElementsAre(dir_ / "link"));
   EXPECT_THAT(sources->real, ElementsAre(EndsWith("/data")));
+}
+
+TEST_F(SourcesTest, ARelativePathIsToldInFull) {
+  dir_.make_dir("data/orders-0");
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(dir_.path());
+  const auto sources = find({"data"});
+  std::filesystem::current_path(here);
+  ASSERT_TRUE(sources) << sources.error().what;
+  EXPECT_EQ(sources->given, sources->real);
+  EXPECT_THAT(sources->given, ElementsAre(EndsWith("/data")));
 }
 
 TEST_F(SourcesTest, SeveralAreJoinedByCommasOrRepeated) {
