@@ -120,7 +120,7 @@ bool PartitionLog::list_into(Snapshot& fresh, const std::string& directory) cons
   std::vector<LogFile> logs;
   const auto listed = dir_->list(directory, [&](const SourceDir::Entry& entry) {
     const auto name = parse_segment_file(entry.name);
-    if (!name) return true;
+    if (!name && entry.kind != SourceDir::Kind::kOther) return true;
     if (entry.kind != SourceDir::Kind::kFile) {
       shared_.problems->add(
           {dir_->name_of(directory.empty() ? std::string(entry.name)

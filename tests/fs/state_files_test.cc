@@ -1,5 +1,6 @@
 #include "fs/state_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -67,7 +68,8 @@ TEST_F(StateFilesTest, WhatIsNoRegularFileIsAbsentAndNamed) {
   EXPECT_EQ(text(one, StateFile::kLeaderEpoch), "");
   EXPECT_EQ(text(one, StateFile::kLeaderEpochs), "leader_epoch\tstart_offset\n");
   EXPECT_EQ(text(one, StateFile::kTopicId), "");
-  const auto problems = one.source->problems().list();
+  auto problems = one.source->problems().list();
+  std::ranges::sort(problems, {}, &storage::Problem::file);
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_TRUE(problems[0].file.ends_with("/leader-epoch-checkpoint")) << problems[0].file;
   EXPECT_TRUE(problems[1].file.ends_with("/partition.metadata")) << problems[1].file;

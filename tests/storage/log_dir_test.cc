@@ -89,6 +89,8 @@ TEST(LogDirTest, AlienThingsAreNamedAndNothingOfThemIsOpened) {
   std::filesystem::create_symlink("/etc", temp / "etc-0");
   ASSERT_EQ(::mkfifo((temp / "pipe-0").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo((temp / "a-0/00000000000000000000.log").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo((temp / "a-0/pipe").c_str(), 0600), 0);
+  temp.write("a-0/notes.txt", "");
   const auto source = open_source({temp.path()});
   EXPECT_THAT(names(*source), ElementsAre("a-0"));
   EXPECT_EQ(open_log(*source, "a-0")->offsets()->log_end_offset, Offset{0});
@@ -96,7 +98,8 @@ TEST(LogDirTest, AlienThingsAreNamedAndNothingOfThemIsOpened) {
               testing::UnorderedElementsAre(
                   HasSubstr("lost+found: "), HasSubstr("notes.txt: "),
                   HasSubstr("etc-0: a symbolic link"), HasSubstr("pipe-0: a symbolic link, FIFO"),
-                  HasSubstr("00000000000000000000.log: is no regular file")));
+                  HasSubstr("00000000000000000000.log: is no regular file"),
+                  "pipe: is no regular file: not opened"));
 }
 
 TEST(LogDirTest, APartitionDirectoryAloneTakesCheckpointsFromItsParent) {
