@@ -68,6 +68,7 @@ class Walk {
       if (damage_) return fail_at_damage();
       if (offset_ == from_.offset) return not_as_thought();
     }
+    RETURN_IF_ERROR(check_last());
     chunk_.next.offset = offset_;
     chunk_.next.hint = {segment_->base_offset(), segment_,   position_, begun_.record_position,
                         begun_.ordinal,          begun_.crc, expected_};
@@ -94,6 +95,20 @@ class Walk {
   }
 
   // --- Segments
+
+  // A file that is held open outlives its name, and the listing may be older than a truncation:
+  // then what was written anew in one segment would be followed by what was removed with the next
+  // one.
+  Result<void> check_last() {
+    if (chunk_.bytes.empty()) return {};
+    const Offset first = from_.given ? from_.given->segment_base_offset : chunk_.segments.front();
+    if (chunk_.next.given->segment_base_offset == first) return {};
+    log_.refresh();
+    ASSIGN_OR_RETURN(const PlacedState state,
+                     state_of(*chunk_.next.given, log_, log_.log_start_offset()));
+    if (state == PlacedState::kReplaced) return not_as_thought();
+    return {};
+  }
 
   Result<void> enter() {
     entries_ = log_.segments();

@@ -526,6 +526,19 @@ TEST_F(FollowerTest, ATruncationBehindANewestSegmentThatIsEmptyEndsTheFollower) 
   }
 }
 
+TEST_F(FollowerTest, WhatIsWrittenAnewIsNotFollowedByWhatWasRemovedWithTheNextSegment) {
+  LogBuilder log(dir_);
+  log.batch({"a"}).batch({"b"}).batch({"c"});
+  const std::string sealed = log.log_path();
+  open_log(log.roll().batch({"d"}).build());
+  EXPECT_EQ(take(*follow("0")).text, "a\nb\nc\nd\n");  // both files stay open
+  const auto follower = follow("0");
+  std::filesystem::remove(log.log_path());
+  LogBuilder other(temp_ / "other");
+  tests::write_file(sealed, other.batch({"a"}).leader_epoch(1).batch({"B"}).log());
+  EXPECT_EQ(take(*follower).text, "a\nB\n");
+}
+
 TEST_F(FollowerTest, ATruncationToWhereTheFollowerStandsTakesNothingFromIt) {
   LogBuilder log(dir_);
   open_log(log.batch({"a"}).build());
