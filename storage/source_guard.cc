@@ -9,6 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include <pthread.h>
+#include <signal.h>
+
 namespace offsetfs::storage {
 namespace {
 
@@ -20,6 +23,21 @@ constexpr milliseconds kSlow{200};
 // Idle threads that are kept.
 constexpr int kMostIdle = 8;
 constexpr int kMostThreads = 128;
+
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
@@ -91,6 +109,8 @@ int SourceGuard::Shared::submit(const std::shared_ptr<Shared>& self, std::shared
     return 0;
   }
   try {
+    const SignalsBlocked
+        blocked;  // the thread inherits it: signals are for those who wait for them
     std::thread([self] { self->work(self); }).detach();
   } catch (const std::system_error& error) {
     return threads > 0 ? 0 : error.code().value();
