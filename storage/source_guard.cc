@@ -109,8 +109,7 @@ int SourceGuard::Shared::submit(const std::shared_ptr<Shared>& self, std::shared
     return 0;
   }
   try {
-    const SignalsBlocked
-        blocked;  // the thread inherits it: signals are for those who wait for them
+    const SignalsBlocked blocked;  // for who waits for them; the thread inherits it
     std::thread([self] { self->work(self); }).detach();
   } catch (const std::system_error& error) {
     return threads > 0 ? 0 : error.code().value();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include "tests/support/refused_syscall.h"
@@ -163,6 +164,20 @@ TEST_F(SourceGuardTest, AThreadThatCannotBeMadeIsAnError) {
       return holds;
     });
   }));
+}
+
+// A signal goes to any thread that takes it, and ends the process where nobody waits for it.
+TEST_F(SourceGuardTest, TheThreadThatCallsTakesNoSignals) {
+  const auto guarding = guard(milliseconds(10'000));
+  const auto takes = guarding->get<bool>([]() -> Result<bool> {
+    sigset_t blocked{};
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    return ::sigismember(&blocked, SIGTERM) == 0 || ::sigismember(&blocked, SIGINT) == 0;
+  });
+  EXPECT_FALSE(takes.value());
+  sigset_t ours{};
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &ours);
+  EXPECT_EQ(::sigismember(&ours, SIGTERM), 0);
 }
 
 TEST_F(SourceGuardTest, WhatHangsMayOutliveTheGuard) {
