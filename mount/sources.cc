@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
+#include <thread>
 
 #include <pwd.h>
 #include <sys/stat.h>
@@ -16,7 +18,6 @@
 #include "storage/dir.h"
 #include "storage/java_properties.h"
 #include "storage/segment_files.h"
-#include "storage/source_guard.h"
 #include "storage/topic_partition.h"
 
 namespace offsetfs::mount {
@@ -158,12 +159,19 @@ Result<std::string> check_source(const std::string& path) {
   return describe_alien(**dir, *kind);
 }
 
-// The same, of a source that may not answer.
+// The same, of a source that may not answer: the thread that asks it is left behind then, and gone
+// before anything else is begun where it answers.
 Result<std::string> check_source_in_time(const std::string& path,
                                          std::chrono::milliseconds timeout) {
-  const storage::SourceGuard guard(path, {.timeout = timeout, .notice = nullptr});
-  auto checked = guard.get<std::string>([path] { return check_source(path); });
-  if (checked || checked.error().sys_errno != ETIMEDOUT) return checked;
+  const auto check = std::make_shared<std::packaged_task<Result<std::string>()>>(
+      [path] { return check_source(path); });
+  auto checked = check->get_future();
+  std::thread asker([check] { (*check)(); });
+  if (checked.wait_for(timeout) == std::future_status::ready) {
+    asker.join();
+    return checked.get();
+  }
+  asker.detach();
   return fail(Errc::kIo, path +
                              ": the source does not answer (-o io_timeout); is the server or the " +
                              "daemon of its file system alive?");

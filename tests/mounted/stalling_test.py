@@ -126,6 +126,7 @@ class UnmountingTest(DaemonTest):
         self.stop_daemon()
         try:
             refused = subprocess.run([BINARY, self.source, point, "-f", "-o", "io_timeout=1"],
+                                     env={**os.environ, **self.environment},
                                      stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
         finally:
             self.daemon.send_signal(signal.SIGCONT)
