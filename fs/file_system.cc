@@ -204,10 +204,11 @@ Result<Attributes> FileSystem::getattr(std::uint64_t ino, const OpenFile* file) 
     return attributes;
   }
   // Deleted while it is open. The kernel names the open file for its reads, and not for an fstat.
-  if (facts.error().code == Errc::kNotFound) {
-    const auto open = file != nullptr ? file->attributes() : parts_->open_files.find(ino);
-    if (open != nullptr) return open->now();
-  }
+  const bool is_gone = facts.error().code == Errc::kNotFound;
+  const auto open = file != nullptr ? file->attributes()
+                    : is_gone       ? parts_->open_files.find(ino)
+                                    : nullptr;
+  if (open != nullptr) return is_gone ? open->now() : open->at_open;
   return parts_->failure(std::move(facts.error()));
 }
 
