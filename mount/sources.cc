@@ -7,6 +7,7 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include <pwd.h>
@@ -166,7 +167,12 @@ Result<std::string> check_source_in_time(const std::string& path,
   const auto check = std::make_shared<std::packaged_task<Result<std::string>()>>(
       [path] { return check_source(path); });
   auto checked = check->get_future();
-  std::thread asker([check] { (*check)(); });
+  std::thread asker;
+  try {
+    asker = std::thread([check] { (*check)(); });
+  } catch (const std::system_error&) {
+    return check_source(path);  // no thread can be made: asked without a limit, then
+  }
   if (checked.wait_for(timeout) == std::future_status::ready) {
     asker.join();
     return checked.get();
