@@ -71,6 +71,8 @@ class WholeSegment {
  private:
   void look_for_end() const {
     const auto current = log_->segment(entry_);
+    // Without a descriptor to look at it with, it may well be there and grow.
+    if (!current && current.error().code != Errc::kNotFound) return;
     const bool is_there = current && same_file(**current, *piece_.segment);
     const auto end = is_there ? log_->valid_end(entry_) : last_end();
     if (end) end_.store(end->value, std::memory_order_relaxed);
